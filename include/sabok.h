@@ -1,0 +1,338 @@
+// sabok: runs Hugging Face transformers on ordinary CPUs.
+//
+// This header is the whole public API. Conventions:
+//   * Shapes are written [rows, columns], row-major, with the letters B sequences, T tokens, D model width.
+//   * A function that can fail returns a sabok_status (0 is success) or NULL, and fills *err when err is not
+//   NULL.
+//   * Options structs may be NULL; a zeroed struct is the default.
+//   * Text is UTF-8. Where an options struct carries `text_lengths`, text i is text_lengths[i] bytes long and
+//     may hold NUL bytes; otherwise it ends at its first NUL. Invalid UTF-8 is read as U+FFFD, one for each
+//     maximal invalid subsequence (the rule of the Unicode standard, section 3.9).
+//   * Same input, same bits: a result never depends on the batch around it, its place in it, or the threads.
+//   * Handles marked "shared" may be used from many threads at once; all others belong to one thread at a
+//   time.
+#ifndef SABOK_H
+#define SABOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SABOK_API __attribute__((visibility("default")))
+#else
+#define SABOK_API
+#endif
+
+#define SABOK_VERSION_MAJOR 0
+#define SABOK_VERSION_MINOR 1
+#define SABOK_VERSION_PATCH 0
+
+// "0.1.0"; static storage.
+SABOK_API const char *sabok_version(void);
+
+// ---------------------------------------------------------------------------------------------- errors
+
+typedef enum sabok_status {
+    SABOK_OK = 0,
+    SABOK_EINVAL = -1,       // a bad argument of the caller
+    SABOK_ENOTFOUND = -2,    // a file, tensor or name that is not there
+    SABOK_EIO = -3,          // the operating system refused a read or a write
+    SABOK_EFORMAT = -4,      // bytes of a file or a text that break its format
+    SABOK_ESHAPE = -5,       // shapes that do not fit together
+    SABOK_EUNSUPPORTED = -6, // well-formed, but not something sabok does
+    SABOK_ENOMEM = -7,       // out of memory
+    SABOK_ENUMERIC = -8,     // a NaN or an infinity (only under SABOK_CHECK=1)
+    SABOK_ECANCELED = -9,    // stopped by the caller's callback
+} sabok_status;
+
+#define SABOK_NO_OFFSET UINT64_MAX
+
+typedef struct sabok_error {
+    sabok_status code;
+    uint64_t offset;   // byte offset in `where`, or SABOK_NO_OFFSET
+    char where[256];   // the file, tensor or scope at fault; may be empty
+    char message[768]; // one line, complete: "where: byte N: what was found, what was expected"
+} sabok_error;
+
+// The name of a status, "SABOK_EFORMAT"; static storage, never NULL.
+SABOK_API const char *sabok_status_name(sabok_status code);
+
+typedef enum sabok_log_level {
+    SABOK_LOG_ERROR,
+    SABOK_LOG_WARNING,
+    SABOK_LOG_INFO,
+    SABOK_LOG_DEBUG
+} sabok_log_level;
+typedef void sabok_log_fn(void *ctx, sabok_log_level level, const char *message);
+
+// Sends the library's messages to `fn` (NULL: nowhere, the default). Process-wide; call before other threads
+// use the library.
+SABOK_API void sabok_log_set(sabok_log_fn *fn, void *ctx, sabok_log_level most_detailed);
+
+// Receives printed text piece by piece; returns 0 to go on, anything else to stop with SABOK_ECANCELED.
+typedef int sabok_write_fn(void *ctx, const char *text, size_t length);
+
+// ---------------------------------------------------------------------------------------------- models
+
+typedef struct sabok_model sabok_model; // shared
+
+typedef enum sabok_dtype { SABOK_DTYPE_AUTO = 0, SABOK_FLOAT32 } sabok_dtype;
+
+typedef struct sabok_open_opts {
+    sabok_dtype dtype;
+    unsigned threads;   // 0: all CPUs this process may use (affinity and cgroup limits honoured)
+    bool pin;           // pin each thread to a CPU
+    bool no_mmap;       // read the weights instead of mapping the file
+    const char *config; // with path NULL: random weights of this shape ("minilm", "bert-base", "bert-large",
+                        // or a config.json), for measuring; such a model has no tokenizer
+    uint64_t seed;      // of those random weights
+} sabok_open_opts;
+
+// Opens a model folder (Hugging Face or sentence-transformers layout). NULL on error.
+SABOK_API sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_error *err);
+SABOK_API void sabok_close(sabok_model *model); // NULL is allowed
+
+typedef struct sabok_model_info {
+    const char *model_type;      // "bert"; lives as long as the model, as all strings here
+    const char *name;            // the last part of the folder's path, or the config's name
+    size_t hidden_size;          // D
+    size_t num_layers;           // L
+    size_t num_heads;            // H
+    size_t vocab_size;           // V, rows of the embedding table
+    size_t max_seq_length;       // tokens a text may have, specials included
+    size_t embed_width;          // width of sabok_embed's rows, before truncate_dim
+    uint64_t parameters;         // stored weights, counted once
+    double flops_per_token;      // multiply-adds x 2 of the linear layers, a token
+    double flops_per_token_pair; // multiply-adds x 2 of attention, for each (query, key) pair of a sequence
+    unsigned threads;
+    const char *isa; // "avx512", "avx2", "c": the widest in use
+    bool has_tokenizer;
+} sabok_model_info;
+
+SABOK_API void sabok_model_get_info(const sabok_model *model, sabok_model_info *info);
+
+typedef enum sabok_print {
+    SABOK_PRINT_SUMMARY, // what the model is
+    SABOK_PRINT_PROGRAM, // every record after fusing: shapes, bytes, kernel bound
+    SABOK_PRINT_WEIGHTS, // every weight: name, shape, stored and packed bytes
+} sabok_print;
+
+typedef struct sabok_print_opts {
+    bool json;
+    size_t tokens;    // capacity of the program printed; 0: one sequence of max_seq_length
+    size_t sequences; // 0: 1
+} sabok_print_opts;
+
+SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print what,
+                                         const sabok_print_opts *opts, sabok_write_fn *write, void *ctx,
+                                         sabok_error *err);
+
+// ---------------------------------------------------------------------------------------------- embedding
+
+typedef struct sabok_embed_opts {
+    const size_t *text_lengths; // [n], or NULL
+    const char *prompt;         // put before every text; NULL: prompt_name, else the model's default prompt
+    const char *prompt_name;    // a key of "prompts" in config_sentence_transformers.json
+    size_t truncate_dim;        // keep the first components only; 0: all
+    size_t max_seq_length;      // 0: the model's own
+    bool normalize;      // divide each vector by its length (the model's own Normalize module runs anyway)
+    size_t batch_tokens; // most tokens computed together; 0: chosen for the machine
+} sabok_embed_opts;
+
+// The width of a row of sabok_embed with no truncate_dim.
+SABOK_API size_t sabok_embed_width(const sabok_model *model);
+
+// Embeds n texts into out [n, width], width = truncate_dim when given, else sabok_embed_width. Longer texts
+// are cut at max_seq_length. Nothing is kept.
+SABOK_API sabok_status sabok_embed(const sabok_model *model, const char *const *texts, size_t n,
+                                   const sabok_embed_opts *opts, float *out, sabok_error *err);
+
+// Receives the vectors of one text's tokens: hidden [length, D], borrowed for the call. Nonzero stops.
+typedef int sabok_tokens_fn(void *ctx, size_t text, const float *hidden, size_t length);
+
+// The last hidden states of every token, specials included, text by text in order (feature-extraction).
+SABOK_API sabok_status sabok_embed_tokens(const sabok_model *model, const char *const *texts, size_t n,
+                                          const sabok_embed_opts *opts, sabok_tokens_fn *fn, void *ctx,
+                                          sabok_error *err);
+
+// The encoder alone, over token ids: B sequences concatenated without padding; sequence b is
+// ids[offsets[b] .. offsets[b + 1]), offsets [B + 1], T = offsets[B]. type_ids [T] or NULL (all zero).
+// hidden [T, D]. Ids out of range are SABOK_EINVAL.
+SABOK_API sabok_status sabok_forward(const sabok_model *model, const uint32_t *ids, const uint32_t *type_ids,
+                                     const size_t *offsets, size_t B, float *hidden, sabok_error *err);
+
+typedef enum sabok_similarity_fn {
+    SABOK_COSINE = 0,
+    SABOK_DOT,
+    SABOK_EUCLIDEAN,
+    SABOK_MANHATTAN
+} sabok_similarity_fn;
+
+// out [na, nb]: similarity of every row of a [na, width] with every row of b [nb, width]; the two distances
+// are negated, so larger is always nearer, as in sentence-transformers.
+SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_t nb, size_t width,
+                                sabok_similarity_fn fn, float *out);
+
+// ---------------------------------------------------------------------------------------------- tokenizing
+
+typedef struct sabok_tokenizer sabok_tokenizer; // shared
+
+// Opens tokenizer.json or vocab.txt, given the file or a folder that holds one.
+SABOK_API sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err);
+SABOK_API void sabok_tokenizer_close(sabok_tokenizer *tok);
+
+// The tokenizer of a model, owned by the model; NULL if it has none.
+SABOK_API const sabok_tokenizer *sabok_model_tokenizer(const sabok_model *model);
+
+typedef enum sabok_truncation {
+    SABOK_TRUNCATE_DEFAULT = 0, // by what the folder says (see docs/formats.md); none if it says nothing
+    SABOK_TRUNCATE_NONE,
+    SABOK_TRUNCATE_LONGEST_FIRST,
+    SABOK_TRUNCATE_ONLY_FIRST,
+    SABOK_TRUNCATE_ONLY_SECOND,
+} sabok_truncation;
+
+typedef struct sabok_tokenize_opts {
+    const size_t *text_lengths; // [n], or NULL
+    const size_t *pair_lengths; // [n], or NULL
+    bool no_special;            // no [CLS], [SEP], ...
+    sabok_truncation truncation;
+    size_t max_length; // with truncation; 0: the folder's own
+    size_t stride;     // tokens shared by two neighbouring windows
+    bool overflow;     // return every window, not the first only
+    bool ids_only;     // leave offsets, words and tokens empty: faster
+} sabok_tokenize_opts;
+
+typedef struct sabok_span {
+    size_t begin, end; // half-open
+} sabok_span;
+
+// One window of one text (or pair). Arrays have `length` items and live as long as the sabok_encodings.
+typedef struct sabok_encoding {
+    size_t text; // which input this belongs to
+    size_t length;
+    const uint32_t *ids;
+    const uint32_t *type_ids;
+    const uint8_t *special_mask;     // 1: added by the template
+    const sabok_span *offsets;       // in characters (code points) of the original text; (0, 0) for specials
+    const sabok_span *offsets_bytes; // in bytes of it
+    const uint32_t *words;           // index of the pre-token, SABOK_NO_WORD for specials
+    const char *const *tokens;       // the piece as the vocabulary spells it
+} sabok_encoding;
+
+#define SABOK_NO_WORD UINT32_MAX
+
+typedef struct sabok_encodings sabok_encodings;
+
+// Tokenizes n texts, or n pairs when `pairs` is not NULL. Windows come in the order of texts.
+SABOK_API sabok_encodings *sabok_tokenize(const sabok_tokenizer *tok, const char *const *texts,
+                                          const char *const *pairs, size_t n, const sabok_tokenize_opts *opts,
+                                          sabok_error *err);
+SABOK_API size_t sabok_encodings_count(const sabok_encodings *encs);
+SABOK_API const sabok_encoding *sabok_encodings_get(const sabok_encodings *encs, size_t i);
+SABOK_API void sabok_encodings_free(sabok_encodings *encs);
+
+// ---------------------------------------------------------------------------------------------- data in and
+// out
+
+// A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Bounded
+// memory. Errors name the file and the line.
+typedef struct sabok_rows sabok_rows;
+
+typedef enum sabok_format {
+    SABOK_FORMAT_AUTO = 0, // by the file's ending; lines when it says nothing
+    SABOK_FORMAT_LINES,
+    SABOK_FORMAT_JSONL,
+    SABOK_FORMAT_CSV,
+    SABOK_FORMAT_TSV,
+    SABOK_FORMAT_NPY,         // output only
+    SABOK_FORMAT_SAFETENSORS, // output only
+} sabok_format;
+
+// "jsonl" -> SABOK_FORMAT_JSONL; false if unknown.
+SABOK_API bool sabok_format_parse(const char *name, sabok_format *out);
+
+typedef struct sabok_rows_opts {
+    sabok_format format;
+    const char *const *columns; // the columns wanted, in order; NULL: the one text column ("text",
+                                // "sentence", "sentence1", else the first)
+    size_t column_count;
+    bool no_header; // CSV and TSV: columns are then named "0", "1", ...
+} sabok_rows_opts;
+
+SABOK_API sabok_rows *sabok_rows_open(const char *path, const sabok_rows_opts *opts, sabok_error *err);
+
+// Reads the next row: fields[i], lengths[i] for each wanted column, borrowed until the next call. Returns 1
+// for a row, 0 at the end, -1 on error.
+SABOK_API int sabok_rows_next(sabok_rows *rows, const char **fields, size_t *lengths, sabok_error *err);
+SABOK_API size_t sabok_rows_columns(const sabok_rows *rows);
+SABOK_API uint64_t sabok_rows_line(const sabok_rows *rows);   // 1-based, of the row last returned
+SABOK_API double sabok_rows_progress(const sabok_rows *rows); // 0..1, or negative when the size is unknown
+SABOK_API void sabok_rows_close(sabok_rows *rows);
+
+// A sink of vectors, all of one width: JSON lines, CSV, .npy or .safetensors (tensor "embeddings" [n,
+// width]). A file appears under its name only when closed with success (temporary name, fsync, rename); "-"
+// is standard output (JSON lines and CSV only).
+typedef struct sabok_vectors sabok_vectors;
+SABOK_API sabok_vectors *sabok_vectors_open(const char *path, sabok_format format, size_t width,
+                                            sabok_error *err);
+SABOK_API sabok_status sabok_vectors_write(sabok_vectors *v, const float *rows, size_t n, sabok_error *err);
+// Finishes the file, or with commit false throws it away. Always frees v.
+SABOK_API sabok_status sabok_vectors_close(sabok_vectors *v, bool commit, sabok_error *err);
+
+// Shortest decimal text that reads back as the same float (or double); returns the length, at most 32,
+// NUL-ended.
+SABOK_API size_t sabok_format_float(float x, char out[32]);
+SABOK_API size_t sabok_format_double(double x, char out[32]);
+// JSON string with quotes into out; returns the bytes needed (without NUL). Writes at most `size`.
+SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char *out, size_t size);
+
+// ---------------------------------------------------------------------------------------------- metrics
+
+SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);  // NaN when undefined
+SABOK_API double sabok_spearman(const double *x, const double *y, size_t n); // ties share their mean rank
+
+// ---------------------------------------------------------------------------------------------- the machine
+
+// What the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family.
+SABOK_API sabok_status sabok_cpu_print(bool json, sabok_write_fn *write, void *ctx, sabok_error *err);
+
+typedef struct sabok_peak {
+    double flops_f32;  // multiply-adds x 2 a second, in registers, all threads
+    double read_bytes; // bytes a second read from memory, all threads
+    unsigned threads;
+    const char *isa;
+} sabok_peak;
+
+// Measures the ceilings on `threads` threads (0: all) for about `seconds`.
+SABOK_API sabok_status sabok_peak_measure(unsigned threads, double seconds, sabok_peak *out,
+                                          sabok_error *err);
+
+typedef struct sabok_bench_case {
+    const char *name;   // "matmul", "norm", ...: a family of kernels.def
+    const char *kernel; // one line of it, or NULL: the one that would be bound
+    size_t M, N, K;     // matmul; for others M rows of N
+    unsigned threads;
+    double seconds;
+    bool cold; // weights from memory, not from cache
+} sabok_bench_case;
+
+typedef struct sabok_bench_result {
+    char kernel[64];
+    double ms_median, ms_min;
+    double gflops; // multiply-adds x 2, 1e9 a second, at the median
+    double gbytes; // bytes that must move, 1e9 a second, at the median
+} sabok_bench_result;
+
+SABOK_API sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *out,
+                                          sabok_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+// text: from UTF-8 to token ids and back to places in the text.
+#ifndef SABOK_TEXT_H
+#define SABOK_TEXT_H
+
+#include "base/base.h"
+
+// sabok_tokenizer of sabok.h is struct sabok_tokenizer here; sabok_tokenizer_* and sabok_tokenize live in
+// this folder.
+
+// What the model folder says about lengths and wins over tokenizer.json (bugs.md 46): called once, before
+// sharing. max_length 0 leaves the tokenizer's own.
+void tokenizer_set_max_length(sabok_tokenizer *tok, size_t max_length);
+size_t tokenizer_max_length(const sabok_tokenizer *tok); // 0: none
+size_t tokenizer_vocab_size(const sabok_tokenizer *tok); // largest id + 1, added tokens included
+
+// The fast path of the embedding tasks: ids of prompt + text, specials included, cut at max_length tokens (0:
+// not cut) as truncation "longest_first" cuts a single text. Appends to *ids; false when out of memory.
+// `scratch` is the calling thread's own (word cache, buffers), made once and reused.
+struct token_ids {
+    uint32_t *ids, *types;
+    size_t size, cap;
+};
+struct token_scratch;
+struct token_scratch *token_scratch_new(const sabok_tokenizer *tok);
+void token_scratch_free(struct token_scratch *s);
+bool tokenizer_encode_ids(const sabok_tokenizer *tok, struct token_scratch *scratch, const char *text,
+                          size_t length, size_t max_length, struct token_ids *out);
+
+#endif

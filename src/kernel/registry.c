@@ -1,0 +1,62 @@
+// The table of kernels, from kernels.def.
+#include "kernel/kernel_list.h"
+
+#include <string.h>
+
+#define ROW(FAMILY, isa_tag, text, order_tag, member, function, rows, columns)                               \
+    {.family = FAMILY_##FAMILY,                                                                              \
+     .name = text,                                                                                           \
+     .isa = isa_tag,                                                                                         \
+     .order = order_tag,                                                                                     \
+     .fn.member = function,                                                                                  \
+     .mr = rows,                                                                                             \
+     .nr = columns},
+
+// The lines of an instruction set whose files this build leaves out (another architecture) drop out here.
+#define ROW_c(FAMILY, ...) ROW(FAMILY, ISA_C, __VA_ARGS__)
+#ifdef SABOK_X86
+#define ROW_avx2(FAMILY, ...) ROW(FAMILY, ISA_AVX2, __VA_ARGS__)
+#define ROW_avx512(FAMILY, ...) ROW(FAMILY, ISA_AVX512, __VA_ARGS__)
+#else
+#define ROW_avx2(FAMILY, ...)
+#define ROW_avx512(FAMILY, ...)
+#endif
+
+#define KERNEL(FAMILY, family, type, isa, order)                                                             \
+    ROW_##isa(FAMILY, #family "_" #type "_" #isa, order, family, family##_##type##_##isa, 0, 0)
+#define KERNEL_MATMUL(type, isa, order, mr, nr)                                                              \
+    ROW_##isa(MATMUL, "matmul_" #type "_" #isa, order, matmul, matmul_##type##_##isa, mr, nr)
+const struct kernel kernel_table[] = {
+#include "kernel/kernels.def"
+};
+#undef KERNEL
+#undef KERNEL_MATMUL
+
+const size_t kernel_count = COUNT(kernel_table);
+
+const char *kernel_family_name(enum family family) {
+    static const char *const names[FAMILY_COUNT] = {
+        [FAMILY_MATMUL] = "matmul", [FAMILY_NORM] = "norm",           [FAMILY_ACT] = "act",
+        [FAMILY_ADD] = "add",       [FAMILY_ATTENTION] = "attention", [FAMILY_EMBED] = "embed",
+        [FAMILY_POOL] = "pool",     [FAMILY_UNIT] = "unit",
+    };
+    ASSERT(family < FAMILY_COUNT);
+    return names[family];
+}
+
+const struct kernel *kernel_best(enum family family) {
+    const struct kernel *best = NULL;
+    for (size_t i = 0; i < kernel_count; i++) {
+        const struct kernel *k = &kernel_table[i];
+        // ISAs rise within a family, so the last that fits is the widest.
+        if (k->family == family && (k->isa == ISA_C || cpu_has(k->isa))) best = k;
+    }
+    ASSERT(best != NULL);
+    return best;
+}
+
+const struct kernel *kernel_find(const char *name) {
+    for (size_t i = 0; i < kernel_count; i++)
+        if (strcmp(kernel_table[i].name, name) == 0) return &kernel_table[i];
+    return NULL;
+}

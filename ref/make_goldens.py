@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Writes the golden files under test/golden/ with the pinned reference libraries (requirements.txt).
+
+    python ref/make_goldens.py              all of them
+    python ref/make_goldens.py model        the tiny models only
+    python ref/make_goldens.py model odd    those whose name contains "odd"
+"""
+
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+ROOT = Path(__file__).resolve().parent.parent / "test" / "golden"
+
+
+def make_models(wanted: str) -> None:
+    import torch
+
+    from golden.model import CASES, write_case
+
+    torch.set_num_threads(1)
+    for case in CASES:
+        if wanted in case.name:
+            write_case(ROOT, case)
+            print(f"{case.name}: {case.what}")
+
+
+PARTS = {"model": make_models}
+
+
+def main() -> int:
+    part = sys.argv[1] if len(sys.argv) > 1 else None
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+    if part is not None and part not in PARTS:
+        print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    for name, make in PARTS.items():
+        if part in (None, name):
+            make(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,6 +4,19 @@
 
 #include "core/core.h"
 
+// ------------------------------------------------------------------------------------------ order.c
+// compare(ctx, a, b): negative when item a comes before item b, 0 when they are equal.
+typedef int order_compare(const void *ctx, uint32_t a, uint32_t b);
+// The numbers 0 .. n - 1 in rising order of their items; equal ones keep their order. Free with mem_free.
+// NULL when out of memory or n does not fit.
+uint32_t *order_new(size_t n, order_compare *compare, const void *ctx);
+
+// ------------------------------------------------------------------------------------------ quote.c
+// Text of a file, made fit for one line of an error message: control bytes and bad UTF-8 become '?', and what
+// is longer than the room ends in "...". Returns out.
+#define QUOTE_TEXT 100
+const char *quote_text(const char *text, size_t n, char out[QUOTE_TEXT]);
+
 // ------------------------------------------------------------------------------------------ safetensors.c
 // The format: https://github.com/huggingface/safetensors; the rules enforced are numbered in docs/formats.md.
 struct tensor_entry {
@@ -27,16 +40,23 @@ const struct tensor_entry *safetensors_get(const struct safetensors *s, size_t i
 const struct tensor_entry *safetensors_find(const struct safetensors *s, const char *name);
 // Metadata value or NULL.
 const char *safetensors_metadata(const struct safetensors *s, const char *key);
+// The entry's bytes are not needed in memory any more.
+void safetensors_drop(const struct safetensors *s, const struct tensor_entry *e);
 
-struct tensor_out {
+// Checks the header of a file of `file_size` bytes by all rules; only the length and the header are read, so
+// the data need not be there.
+sabok_status safetensors_check(const uint8_t *header, size_t file_size, const char *where, sabok_error *err);
+
+struct tensor_out { // safetensors_writer.c
     const char *name;
     enum dtype dtype;
     const uint64_t *dims;
     size_t rank;
     const void *data;
 };
-// Writes a file: tensors ordered by falling type size, then name; header padded so that data starts on a
-// multiple of 8.
+// Writes a file, whole or not at all (temporary name, fsync, rename): tensors in the reference writer's
+// order, by falling type rank, then name; header padded so that data starts on a multiple of 8. Names that
+// the reader would refuse are refused here.
 sabok_status safetensors_write(const char *path, const struct tensor_out *tensors, size_t n,
                                const char *const (*metadata)[2], size_t metadata_count, sabok_error *err);
 
@@ -95,7 +115,7 @@ struct sentence_module {
     char *folder;     // full path
     unsigned pooling; // pooling_flag bits
     bool include_prompt;
-    uint64_t in_features, out_features; // dense
+    uint64_t in_features, out_features; // dense; pooling: in_features is the token width, 0 when not said
     bool bias;                          // dense
     char *activation;           // dense: "tanh", "identity", ... (last part of the Python name, lower case)
     struct tensor_store *store; // dense weights "linear.weight", "linear.bias"
@@ -104,7 +124,7 @@ struct sentence_folder {
     struct sentence_module *modules;
     size_t count;
     char *transformer;       // folder of the transformer itself
-    uint64_t max_seq_length; // 0: not said
+    uint64_t max_seq_length; // of sentence_bert_config.json, else of tokenizer_config.json; 0: not said
     bool lower_case;         // do_lower_case of sentence_bert_config.json
     char **prompt_names, **prompts;
     size_t prompt_count;

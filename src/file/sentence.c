@@ -460,6 +460,8 @@ static sabok_status sentence_read(struct sentence_folder *out, const char *folde
 
 sabok_status sentence_open(struct sentence_folder *out, const char *folder, sabok_error *err) {
     *out = (struct sentence_folder){0};
+    if (!file_exists(folder))
+        return error_set(err, SABOK_ENOTFOUND, folder, "found nothing here, expected a model folder");
     sabok_status status = sentence_read(out, folder, err);
     if (status != SABOK_OK) sentence_close(out);
     return status;

@@ -15,6 +15,8 @@
 
 #include "base/base.h"
 
+struct kernel;
+
 enum order { ORDER_NONE, ORDER_SEQ, ORDER_LANES16 };
 
 // Activations, named by Hugging Face's hidden_act.
@@ -52,6 +54,9 @@ static inline size_t matmul_units(const struct matmul_args *a, size_t nr) {
     size_t rows = (a->M + a->unit_rows - 1) / a->unit_rows, panels = (a->N + nr - 1) / nr;
     return rows * ((panels + a->unit_panels - 1) / a->unit_panels);
 }
+// Sets unit_rows and unit_panels for M, N, K, the kernel's register block and the threads that will share the
+// units: about four units a thread for large work, fewer for small.
+void matmul_units_choose(struct matmul_args *a, const struct kernel *k, unsigned threads);
 // Floats of a packed W.
 static inline size_t matmul_packed_floats(size_t N, size_t K, size_t nr) {
     return round_up(N, nr) * K;

@@ -28,7 +28,16 @@ def make_models(wanted: str) -> None:
             print(f"{case.name}: {case.what}")
 
 
-PARTS = {"model": make_models}
+def make_unicode(_wanted: str) -> None:
+    from golden.unicode import write_unicode
+
+    path = ROOT / "tokenizer" / "unicode.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_unicode(path)
+    print("tokenizer/unicode.jsonl: the normaliser, code point by code point")
+
+
+PARTS = {"model": make_models, "unicode": make_unicode}
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 //   s = 0;  s = fma(x[m][k], W[n][k], s) for k = 0, 1, ..., K - 1;  y[m][n] = act(s + bias[n]) +
 //   residual[m][n]
 #include "kernel/kernel_list.h"
+#include "kernel/vec_c.h"
 
 #include <math.h>
 
@@ -20,7 +21,7 @@ static void row_panel(const struct matmul_args *a, size_t m, size_t panel) {
     for (size_t j = 0; j < columns; j++) {
         float v = s[j];
         if (a->bias) v += a->bias[first + j];
-        if (a->act == ACT_RELU) v = v > 0 ? v : 0;
+        v = act_c(v, a->act);
         if (a->residual) v += a->residual[m * a->ldr + first + j];
         a->y[m * a->ldy + first + j] = v;
     }

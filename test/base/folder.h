@@ -19,7 +19,7 @@ static inline void folder_make(struct folder *f) {
 }
 
 static inline const char *folder_join(const struct folder *f, const char *name, char out[FOLDER_PATH]) {
-    snprintf(out, FOLDER_PATH, "%s/%s", f->path, name);
+    assert_true(snprintf(out, FOLDER_PATH, "%s/%s", f->path, name) < FOLDER_PATH);
     return out;
 }
 

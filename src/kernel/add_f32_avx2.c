@@ -1,0 +1,8 @@
+// add for AVX2.
+#include "kernel/v16_avx2.h"
+
+#include "kernel/add_f32.inc"
+
+void add_f32_avx2(const struct add_args *a, size_t begin, size_t end) {
+    units_run(a, begin, end);
+}

@@ -99,6 +99,13 @@ static bool header_type(struct json *j, const char *name, struct header_item *it
                      quote_text(name, strlen(name), shown_name), quote_text(text.data, text.size, shown));
 }
 
+// R10. "-0" is an integer to JSON; the format has no signs.
+static bool header_number(struct json *j, uint64_t *out) {
+    if (json_peek(j) == JSON_NUMBER && j->text[j->at] == '-')
+        return json_fail(j, "found a number with a sign, expected none");
+    return json_u64(j, out);
+}
+
 static bool header_shape(struct safetensors *s, struct json *j, const char *name, struct header_item *item) {
     uint64_t dims[RANK_MAX];
     size_t rank = 0;
@@ -109,7 +116,7 @@ static bool header_shape(struct safetensors *s, struct json *j, const char *name
             return json_fail(j, "tensor '%s': found more than %d dimensions, expected at most %d",
                              quote_text(name, strlen(name), shown), RANK_MAX, RANK_MAX);
         }
-        if (!json_u64(j, &dims[rank++])) return false;
+        if (!header_number(j, &dims[rank++])) return false;
     }
     if (j->failed) return false;
     uint64_t *copy = arena_alloc(&s->arena, (rank + 1) * sizeof *copy);
@@ -130,7 +137,7 @@ static bool header_offsets(struct json *j, const char *name, struct header_item 
     size_t n = 0;
     if (!json_array_begin(j)) return false;
     while (json_item(j)) {
-        if (n < 2 && !json_u64(j, &offsets[n])) return false;
+        if (n < 2 && !header_number(j, &offsets[n])) return false;
         if (n++ >= 2) break;
     }
     if (j->failed) return false;

@@ -96,9 +96,8 @@ static void dot_packed(const struct job *job, const struct kernel *kernel, const
                                        .ldy = job->nb,
                                        .M = rows,
                                        .N = columns,
-                                       .K = width,
-                                       .unit_rows = round_up(rows, kernel->mr),
-                                       .unit_panels = (columns + nr - 1) / nr};
+                                       .K = width};
+            matmul_units_choose(&args, kernel, 1);
             kernel->fn.matmul(&args, 0, matmul_units(&args, nr));
         }
     }
@@ -126,18 +125,47 @@ static void tile_pack(const struct job *job, size_t j, size_t k, size_t depth, f
             tile[d][c] = job->b[(j + c) * job->width + k + d];
 }
 
+// Four components side by side: what every x86-64 has, and what other machines lower well.
+typedef float lanes __attribute__((vector_size(16)));
+typedef int32_t lane_bits __attribute__((vector_size(16)));
+
+static inline lanes lanes_load(const float *x) {
+    lanes v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+static inline lanes lanes_abs(lanes x) {
+    return (lanes)((lane_bits)x & (lane_bits){INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX});
+}
+
+// sum[c] = sum over d of (x[d] - tile[d][c])^2, or of its magnitude, for half a tile.
+static inline void tile_sum(const float *x, size_t depth, float tile[DEPTH][TILE], size_t c, bool squares,
+                            float sum[TILE]) {
+    lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    for (size_t d = 0; d < depth; d++) {
+        lanes v = {x[d], x[d], x[d], x[d]};
+        lanes d0 = v - lanes_load(&tile[d][c]), d1 = v - lanes_load(&tile[d][c + 4]);
+        lanes d2 = v - lanes_load(&tile[d][c + 8]), d3 = v - lanes_load(&tile[d][c + 12]);
+        s0 += squares ? d0 * d0 : lanes_abs(d0);
+        s1 += squares ? d1 * d1 : lanes_abs(d1);
+        s2 += squares ? d2 * d2 : lanes_abs(d2);
+        s3 += squares ? d3 * d3 : lanes_abs(d3);
+    }
+    memcpy(sum + c, &s0, sizeof s0);
+    memcpy(sum + c + 4, &s1, sizeof s1);
+    memcpy(sum + c + 8, &s2, sizeof s2);
+    memcpy(sum + c + 12, &s3, sizeof s3);
+}
+
 static void tile_squares(const float *x, size_t depth, float tile[DEPTH][TILE], float sum[TILE]) {
-    for (size_t d = 0; d < depth; d++)
-        for (size_t c = 0; c < TILE; c++) {
-            float difference = x[d] - tile[d][c];
-            sum[c] += difference * difference;
-        }
+    for (size_t c = 0; c < TILE; c += 16)
+        tile_sum(x, depth, tile, c, true, sum);
 }
 
 static void tile_magnitudes(const float *x, size_t depth, float tile[DEPTH][TILE], float sum[TILE]) {
-    for (size_t d = 0; d < depth; d++)
-        for (size_t c = 0; c < TILE; c++)
-            sum[c] += fabsf(x[d] - tile[d][c]);
+    for (size_t c = 0; c < TILE; c += 16)
+        tile_sum(x, depth, tile, c, false, sum);
 }
 
 // Adds the part of components [k, k + depth) to the results of TILE columns from j on.
@@ -146,7 +174,7 @@ static void distance_part(const struct job *job, size_t j, size_t k, bool square
     size_t depth = size_min(DEPTH, job->width - k), columns = size_min(TILE, job->nb - j);
     tile_pack(job, j, k, depth, tile);
     for (size_t i = 0; i < job->na; i++) {
-        float sum[TILE] = {0};
+        float sum[TILE];
         const float *x = job->a + i * job->width + k;
         if (squares)
             tile_squares(x, depth, tile, sum);

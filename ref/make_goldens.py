@@ -12,6 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("RUST_BACKTRACE", "0")  # the reference panics on some truncations, which the goldens record
 
 ROOT = Path(__file__).resolve().parent.parent / "test" / "golden"
 
@@ -37,7 +38,20 @@ def make_unicode(_wanted: str) -> None:
     print("tokenizer/unicode.jsonl: the normaliser, code point by code point")
 
 
-PARTS = {"model": make_models, "unicode": make_unicode}
+def make_tokenizers(wanted: str) -> None:
+    from golden.tokenizer import write_tokenizers
+
+    write_tokenizers(ROOT / "tokenizer", wanted)
+
+
+def make_metrics(_wanted: str) -> None:
+    from golden.metric import write_metrics
+
+    write_metrics(ROOT / "metric.jsonl")
+    print("metric.jsonl: correlations")
+
+
+PARTS = {"model": make_models, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics}
 
 
 def main() -> int:

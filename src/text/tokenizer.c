@@ -1,0 +1,189 @@
+// Opening and closing tokenizers, and what they say about lengths.
+#include "text/tokenizer.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define TOKENIZER_FILE_MAX ((size_t)1 << 30)
+
+struct sabok_tokenizer *tokenizer_new(const char *path, sabok_error *err) {
+    struct sabok_tokenizer *tok = mem_zalloc(sizeof *tok);
+    if (!tok) {
+        error_memory(err, path);
+        return NULL;
+    }
+    arena_init(&tok->arena, 0);
+    tok->truncation.strategy = SABOK_TRUNCATE_NONE;
+    tok->path = mem_copy_string(path);
+    if (tok->path) return tok;
+    sabok_tokenizer_close(tok);
+    error_memory(err, path);
+    return NULL;
+}
+
+void sabok_tokenizer_close(sabok_tokenizer *tok) {
+    if (!tok) return;
+    actions_free(tok->actions);
+    normalizer_free(&tok->normalizer);
+    pretokenizer_free(&tok->pretokenizer);
+    model_free(&tok->model);
+    postprocessor_free(&tok->post);
+    added_free(&tok->added);
+    arena_free(&tok->arena);
+    mem_free(tok->path);
+    mem_free(tok);
+}
+
+sabok_status tokenizer_finish(struct sabok_tokenizer *tok, sabok_error *err) {
+    TRY(added_build(&tok->added, &tok->model.vocab, &tok->normalizer, &tok->arena, tok->path, err));
+    if (!tok->post.given && !postprocessor_default(&tok->post)) return error_memory(err, tok->path);
+    if (!actions_possible(tok)) return SABOK_OK;
+    tok->actions = actions_new(tok);
+    return tok->actions ? SABOK_OK : error_memory(err, tok->path);
+}
+
+struct sabok_tokenizer *tokenizer_parse(const char *text, size_t size, const char *where, sabok_error *err) {
+    struct sabok_tokenizer *tok = tokenizer_new(where, err);
+    if (!tok) return NULL;
+    if (tokenizer_read_json(tok, text, size, err) == SABOK_OK && tokenizer_finish(tok, err) == SABOK_OK)
+        return tok;
+    sabok_tokenizer_close(tok);
+    return NULL;
+}
+
+// ---------------------------------------------------------------------------------------------- files
+
+static bool ends_with(const char *path, const char *tail) {
+    const size_t n = strlen(path), k = strlen(tail);
+    return n >= k && strcmp(path + n - k, tail) == 0;
+}
+
+// The folder's part of a path with another file in its place; NULL when out of memory.
+static char *beside(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    struct buf b = {0};
+    if (slash) buf_put(&b, path, (size_t)(slash + 1 - path));
+    buf_put(&b, name, strlen(name) + 1);
+    if (!b.failed) return b.data;
+    buf_free(&b);
+    return NULL;
+}
+
+static struct sabok_tokenizer *open_json(const char *path, sabok_error *err) {
+    char *text;
+    size_t size;
+    if (file_read(path, TOKENIZER_FILE_MAX, &text, &size, err) != SABOK_OK) return NULL;
+    struct sabok_tokenizer *tok = tokenizer_parse(text, size, path, err);
+    mem_free(text);
+    return tok;
+}
+
+static struct sabok_tokenizer *open_vocab(const char *path, sabok_error *err) {
+    char *text, *config = NULL, *config_path = beside(path, "tokenizer_config.json");
+    size_t size;
+    struct vocab_side side = {.path = config_path};
+    if (!config_path) {
+        error_memory(err, path);
+        return NULL;
+    }
+    struct sabok_tokenizer *tok = NULL;
+    sabok_status status = file_read(path, TOKENIZER_FILE_MAX, &text, &size, err);
+    if (status == SABOK_OK) {
+        if (file_exists(config_path))
+            status = file_read(config_path, TOKENIZER_FILE_MAX, &config, &side.size, err);
+        side.text = config;
+        if (status == SABOK_OK) tok = tokenizer_new(path, err);
+        if (tok) {
+            status = tokenizer_read_vocab(tok, text, size, &side, err);
+            if (status == SABOK_OK) status = tokenizer_finish(tok, err);
+            if (status != SABOK_OK) {
+                sabok_tokenizer_close(tok);
+                tok = NULL;
+            }
+        }
+        mem_free(text);
+        mem_free(config);
+    }
+    mem_free(config_path);
+    return tok;
+}
+
+// The tokenizer file of a folder into *file (NULL when out of memory); false when it has none.
+static bool find_file(const char *folder, char **file) {
+    static const char *const names[] = {"tokenizer.json", "vocab.txt"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct buf b = {0};
+        buf_printf(&b, "%s/%s", folder, names[i]);
+        *file = b.failed ? NULL : b.data;
+        if (b.failed) {
+            buf_free(&b);
+            return true;
+        }
+        if (file_exists(*file)) return true;
+        mem_free(*file);
+    }
+    return false;
+}
+
+sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
+    struct stat st;
+    if (!path) {
+        error_set(err, SABOK_EINVAL, NULL, "path is NULL, expected a file or a folder");
+        return NULL;
+    }
+    char *file = NULL;
+    const bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (folder && !find_file(path, &file)) {
+        error_set(err, SABOK_ENOTFOUND, path, "no tokenizer here, expected tokenizer.json or vocab.txt");
+        return NULL;
+    }
+    if (!folder) file = mem_copy_string(path);
+    if (!file) {
+        error_memory(err, path);
+        return NULL;
+    }
+    sabok_tokenizer *tok = ends_with(file, ".txt") ? open_vocab(file, err) : open_json(file, err);
+    mem_free(file);
+    return tok;
+}
+
+// ---------------------------------------------------------------------------------------------- lengths
+
+void tokenizer_set_max_length(sabok_tokenizer *tok, size_t max_length) {
+    tok->folder_max_length = max_length;
+}
+
+size_t tokenizer_max_length(const sabok_tokenizer *tok) {
+    if (tok->folder_max_length) return tok->folder_max_length;
+    return tok->truncation.strategy == SABOK_TRUNCATE_NONE ? 0 : tok->truncation.max_length;
+}
+
+size_t tokenizer_vocab_size(const sabok_tokenizer *tok) {
+    size_t size = tok->model.vocab.count ? (size_t)tok->model.vocab.max_id + 1 : 0;
+    for (size_t i = 0; i < tok->added.count; i++)
+        size = size_max(size, (size_t)tok->added.tokens[i].id + 1);
+    return size;
+}
+
+sabok_status tokenizer_truncation(const struct sabok_tokenizer *tok, const sabok_tokenize_opts *opts,
+                                  struct truncation *out, sabok_error *err) {
+    const struct truncation *file = &tok->truncation;
+    const size_t own = tokenizer_max_length(tok);
+    *out = (struct truncation){.strategy = opts->truncation,
+                               .max_length = opts->max_length ? opts->max_length : own,
+                               .stride = opts->stride,
+                               .left = file->left};
+    if (opts->truncation == SABOK_TRUNCATE_NONE) return SABOK_OK;
+    if (opts->truncation == SABOK_TRUNCATE_DEFAULT) {
+        const bool said = file->strategy != SABOK_TRUNCATE_NONE;
+        out->strategy = said                           ? file->strategy
+                        : own != 0 || opts->max_length ? SABOK_TRUNCATE_LONGEST_FIRST
+                                                       : SABOK_TRUNCATE_NONE;
+        if (said && opts->stride == 0) out->stride = file->stride;
+        return SABOK_OK;
+    }
+    if (out->max_length == 0)
+        return error_set(err, SABOK_EINVAL, tok->path,
+                         "truncation asked for without max_length, and the folder gives none");
+    return SABOK_OK;
+}

@@ -1,0 +1,409 @@
+// tokenizer: the parts of a tokenizer and the state of one encoding. Internal to this folder.
+//
+// A text becomes units (code points that know which characters of the text they stand for), which the
+// normalizer rewrites, the pre-tokenizer splits into words, and the model turns into pieces. Each kind of
+// step is one row of a table in its module and one .c file.
+#ifndef SABOK_TOKENIZER_H
+#define SABOK_TOKENIZER_H
+
+#include "text/char.h"
+#include "text/text.h"
+
+#define TEXT_BYTES_MAX ((size_t)1 << 31)
+#define NO_PIECE UINT32_MAX
+
+// ------------------------------------------------------------------------------------------ reading
+// (reading.c) The "type" of the object that comes next, which is not consumed: its text (empty when it has
+// none), and the byte to name in errors.
+bool object_type(struct json *j, struct json_text *type, size_t *at);
+bool read_memory(struct json *j); // fails with "out of memory"
+// Bytes of a text that an error shows.
+static inline int text_shown(struct json_text t) {
+    return (int)size_min(t.size, 100);
+}
+
+// ------------------------------------------------------------------------------------------ units (units.c)
+// A code point of the normalised text, and the characters [begin, end) of the original text it came from.
+struct unit {
+    uint32_t c, begin, end;
+};
+struct units {
+    struct unit *items;
+    size_t size, cap;
+};
+bool units_reserve(struct units *u, size_t need);
+bool units_push(struct units *u, uint32_t c, uint32_t begin, uint32_t end); // false when out of memory
+void units_free(struct units *u);
+// UTF-8 of items [begin, end) into b, replacing what is there; false when out of memory.
+bool units_write(const struct unit *u, size_t begin, size_t end, struct buf *b);
+
+// A part [begin, end) of the units; `added` is the index of an added token, or NO_PIECE for text.
+struct span {
+    size_t begin, end;
+    uint32_t added;
+};
+struct spans {
+    struct span *items;
+    size_t size, cap;
+};
+bool spans_push(struct spans *s, size_t begin, size_t end, uint32_t added);
+void spans_free(struct spans *s);
+
+// ------------------------------------------------------------------------------------------ vocab (vocab.c)
+// Pieces of text and their ids, found by a rolling hash, so that the hash of any part of a word costs O(1).
+struct vocab_piece {
+    uint32_t begin, size; // bytes of the pool
+    uint32_t id;
+    uint32_t at; // byte of the file, for errors
+};
+struct vocab_slot {
+    uint32_t tag, piece; // piece + 1; 0 is empty
+};
+struct vocab {
+    char *pool; // every piece, NUL-ended
+    size_t pool_size, pool_cap;
+    struct vocab_piece *pieces;
+    size_t count, cap;
+    struct vocab_slot *slots; // a power of two, at most half full
+    size_t slot_mask;
+    uint64_t *filter; // a bit for each hash: most strings that are no piece stop here
+    size_t filter_mask;
+    uint64_t *powers; // [longest + 1], of the hash's base
+    size_t longest;   // bytes
+    uint32_t max_id;
+};
+// False when out of memory. `at` is the byte of the file where the piece stands.
+bool vocab_add(struct vocab *v, struct json_text text, uint32_t id, size_t at);
+// Makes the tables after the last vocab_add. *twice: a piece listed twice (else NO_PIECE); *same_id likewise.
+bool vocab_build(struct vocab *v, uint32_t *twice, uint32_t *same_id);
+void vocab_free(struct vocab *v);
+uint32_t vocab_find(const struct vocab *v, const char *text, size_t size); // piece or NO_PIECE
+// The hash of text[0, i) into hashes[i], 0 <= i <= size.
+void vocab_hash(const char *text, size_t size, uint64_t *hashes);
+uint32_t vocab_find_hashed(const struct vocab *v, uint64_t hash, const char *head, size_t head_size,
+                           const char *text, size_t size); // piece spelt head + text
+static inline const char *vocab_text(const struct vocab *v, uint32_t piece) {
+    return v->pool + v->pieces[piece].begin;
+}
+
+// ------------------------------------------------------------------------------------------ model (model.c)
+// A piece found in a word: bytes [begin, end) of it.
+struct piece {
+    uint32_t piece;
+    size_t begin, end;
+};
+struct pieces {
+    struct piece *items;
+    size_t size, cap;
+    uint64_t *hashes; // scratch of the model
+    size_t hash_cap;
+};
+struct piece_search { // a word, and the hashes of its heads
+    const char *text;
+    size_t size;
+    const uint64_t *hashes;
+};
+void pieces_free(struct pieces *p);
+bool pieces_push(struct pieces *p, uint32_t piece, size_t begin, size_t end);
+
+struct wordpiece { // wordpiece.c
+    uint32_t unk;  // piece
+    const char *prefix;
+    size_t prefix_size;
+    uint64_t prefix_hash;
+    size_t max_chars;
+    uint32_t *first_sizes,
+        *next_sizes; // lengths that pieces have, longest first: at a word's start, inside it
+    size_t first_count, next_count;
+};
+struct model {
+    const struct model_kind *kind;
+    struct vocab vocab;
+    struct wordpiece wordpiece;
+};
+struct model_kind {
+    const char *name;
+    bool (*read)(struct json *j, struct model *m, struct arena *arena);
+    // The pieces of a word of `chars` code points, appended to out; false when out of memory.
+    bool (*run)(const struct model *m, const char *word, size_t size, size_t chars, struct pieces *out);
+    void (*free)(struct model *m);
+};
+extern const struct model_kind model_wordpiece;
+bool model_read(struct json *j, struct model *m, struct arena *arena);
+void model_free(struct model *m);
+// Makes the tables of a WordPiece model whose vocabulary has been added.
+// `unk_at` is the byte of the file that names the unknown token.
+sabok_status wordpiece_build(struct model *m, struct json_text unk, size_t unk_at, const char *where,
+                             sabok_error *err);
+
+// ------------------------------------------------------------------------------------------ normalizer
+struct bert_normalizer {
+    bool clean_text, ideographs, strip_accents, lower_case;
+};
+struct strip_normalizer {
+    bool left, right;
+};
+struct replace_normalizer {
+    const uint32_t *pattern, *content; // code points
+    size_t pattern_size, content_size;
+};
+struct normalizer_step {
+    const struct normalizer_kind *kind;
+    union {
+        struct bert_normalizer bert;
+        struct strip_normalizer strip;
+        struct replace_normalizer replace;
+    };
+};
+// Rewrites `text`; `spare` is workspace. False when out of memory.
+typedef bool normalizer_fn(const struct normalizer_step *step, struct units *text, struct units *spare);
+struct normalizer_kind {
+    const char *name;
+    bool (*read)(struct json *j, struct normalizer_step *step, struct arena *arena); // at the object's begin
+    normalizer_fn *run;
+    bool each_char; // a character's result depends on it alone, but for the order of combining marks
+};
+struct normalizer {
+    struct normalizer_step *steps;
+    size_t count, cap;
+};
+extern const struct normalizer_kind normalizer_bert, normalizer_nfc, normalizer_nfd, normalizer_nfkc,
+    normalizer_nfkd, normalizer_lowercase, normalizer_strip, normalizer_strip_accents, normalizer_replace;
+bool normalizer_read(struct json *j, struct normalizer *n, struct arena *arena); // an object or null
+bool normalizer_run(const struct normalizer *n, struct units *text, struct units *spare);
+void normalizer_free(struct normalizer *n);
+bool normalizer_add(struct normalizer *n, const struct normalizer_step *step);
+// Steps that several kinds are made of (normalizer_forms.c).
+bool units_decompose(struct units *text, struct units *spare, bool compat);
+bool units_lower(struct units *text, struct units *spare);
+
+// ------------------------------------------------------------------------------------------ pretokenizer
+enum char_role { ROLE_INSIDE, ROLE_REMOVED, ROLE_ALONE }; // of a character, for steps that look at each alone
+enum split_behavior {
+    SPLIT_REMOVED,
+    SPLIT_ISOLATED,
+    SPLIT_MERGED_WITH_PREVIOUS,
+    SPLIT_MERGED_WITH_NEXT,
+    SPLIT_CONTIGUOUS
+};
+struct pretokenizer_step {
+    const struct pretokenizer_kind *kind;
+    enum split_behavior behavior;
+    uint32_t delimiter;
+};
+// The text being split, and its parts so far; a step makes `next` from `parts` and exchanges them.
+struct pretext {
+    struct units *text;
+    struct spans parts, next;
+};
+struct pretokenizer_kind {
+    const char *name;
+    bool (*read)(struct json *j, struct pretokenizer_step *step);
+    bool (*run)(const struct pretokenizer_step *step, struct pretext *t); // false when out of memory
+    // The role of a character, where the split depends on each character alone; else NULL.
+    enum char_role (*role)(const struct pretokenizer_step *step, uint32_t c);
+};
+struct pretokenizer {
+    struct pretokenizer_step *steps;
+    size_t count, cap;
+};
+extern const struct pretokenizer_kind pretokenizer_bert, pretokenizer_whitespace,
+    pretokenizer_whitespace_split, pretokenizer_punctuation, pretokenizer_digits, pretokenizer_delimiter;
+bool pretokenizer_read(struct json *j, struct pretokenizer *p); // an object or null
+bool pretokenizer_run(const struct pretokenizer *p, struct pretext *t);
+void pretokenizer_free(struct pretokenizer *p);
+bool pretokenizer_add(struct pretokenizer *p, const struct pretokenizer_step *step);
+// Splits every part at the characters that `matches` accepts, as `behavior` says.
+typedef bool char_match_fn(const struct pretokenizer_step *step, uint32_t c);
+bool pretext_split(const struct pretokenizer_step *step, struct pretext *t, char_match_fn *matches,
+                   enum split_behavior behavior);
+
+// ------------------------------------------------------------------------------------------ added (added.c)
+struct added_token {
+    const char *text;
+    size_t size;
+    uint64_t at; // byte of the file, for errors
+    uint32_t id;
+    bool single_word, lstrip, rstrip, normalized, special;
+};
+// Strings searched for in a text, leftmost and then longest: sorted, narrowed byte by byte.
+struct added_matcher {
+    struct added_pattern {
+        const char *text;
+        size_t size;
+        uint32_t token;
+    } * patterns;
+    size_t count;
+    uint32_t first[257]; // patterns that begin with byte b: [first[b], first[b + 1])
+};
+struct added {
+    struct added_token *tokens;
+    size_t count, cap;
+    struct added_matcher raw, normalized; // matched in the text itself, in the normalised text
+};
+bool added_read(struct json *j, struct added *a, struct arena *arena);
+sabok_status added_build(struct added *a, const struct vocab *v, const struct normalizer *n,
+                         struct arena *arena, const char *where, sabok_error *err);
+void added_free(struct added *a);
+// Cuts units [begin, end), whose UTF-8 is in `bytes`, at the added tokens; appends to out.
+bool added_split(const struct added *a, const struct added_matcher *m, const struct unit *u, struct span part,
+                 const struct buf *bytes, struct spans *out);
+// True when a pattern may begin somewhere in the bytes.
+bool added_may_match(const struct added_matcher *m, const char *text, size_t size);
+
+// ------------------------------------------------------------------------------------------ template
+enum template_item { TEMPLATE_SPECIAL, TEMPLATE_FIRST, TEMPLATE_SECOND };
+struct template_piece {
+    enum template_item item;
+    uint32_t type_id;
+    uint32_t id; // of a special
+    const char *text;
+};
+struct template {
+    struct template_piece *pieces;
+    size_t count, cap;
+    size_t specials;
+};
+struct postprocessor {
+    struct template single, pair;
+    bool given; // false: texts follow one another without specials
+};
+bool postprocessor_read(struct json *j, struct postprocessor *p, struct arena *arena);
+bool postprocessor_default(struct postprocessor *p);
+bool template_add(struct template *t, struct template_piece piece);
+void postprocessor_free(struct postprocessor *p);
+
+// ------------------------------------------------------------------------------------------ truncation
+struct truncation {
+    sabok_truncation strategy; // SABOK_TRUNCATE_NONE: none
+    size_t max_length, stride;
+    bool left;
+};
+bool truncation_read(struct json *j, struct truncation *t);
+struct padding {
+    bool given, left;
+    size_t fixed; // 0: to the longest of the batch
+    size_t multiple_of;
+    uint32_t id, type_id;
+    const char *token;
+};
+bool padding_read(struct json *j, struct padding *p, struct arena *arena);
+// Tokens that each text keeps of `a` and `b` (`pair` false: b is 0), so that both fit in `room`.
+struct kept {
+    size_t a, b;
+};
+sabok_status truncation_share(const struct truncation *t, size_t a, size_t b, bool pair, size_t room,
+                              struct kept *out, sabok_error *err);
+// Windows of `kept` out of `size` tokens; window i is [*begin, *end).
+size_t truncation_windows(const struct truncation *t, size_t size, size_t kept);
+void truncation_window(const struct truncation *t, size_t size, size_t kept, size_t i, size_t *begin,
+                       size_t *end);
+
+// ------------------------------------------------------------------------------------------ tokenizer.c
+struct decoder { // kept for decoding
+    bool given, cleanup;
+    const char *prefix;
+};
+struct sabok_tokenizer {
+    char *path;
+    struct arena arena;
+    struct normalizer normalizer;
+    struct pretokenizer pretokenizer;
+    struct model model;
+    struct postprocessor post;
+    struct added added;
+    struct truncation truncation;
+    struct padding padding;
+    struct decoder decoder;
+    size_t folder_max_length; // 0: the folder says nothing
+    struct actions *actions;  // NULL: texts always take the long way
+};
+struct sabok_tokenizer *tokenizer_new(const char *path, sabok_error *err);
+sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                 sabok_error *err); // tokenizer_json.c
+struct vocab_side {                                 // tokenizer_config.json beside a vocab.txt
+    const char *text;                               // NULL: there is none
+    size_t size;
+    const char *path;
+};
+sabok_status tokenizer_read_vocab(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                  const struct vocab_side *side, sabok_error *err); // vocab_file.c
+// Checks and tables once everything is read.
+sabok_status tokenizer_finish(struct sabok_tokenizer *tok, sabok_error *err);
+// What truncation applies, given the folder's word and the options.
+sabok_status tokenizer_truncation(const struct sabok_tokenizer *tok, const sabok_tokenize_opts *opts,
+                                  struct truncation *out, sabok_error *err);
+// The same from bytes in memory, for tests and fuzzing.
+struct sabok_tokenizer *tokenizer_parse(const char *text, size_t size, const char *where, sabok_error *err);
+
+// ------------------------------------------------------------------------------------------ actions
+// What a character does to the ids, worked out once from the steps themselves (actions.c).
+enum action_kind {
+    ACTION_UNKNOWN, // not worked out yet
+    ACTION_INSIDE,  // its bytes belong to the word
+    ACTION_DROP,
+    ACTION_SPACE, // ends the word
+    ACTION_ALONE, // ends the word; is a word of one token, `id`
+    ACTION_SLOW,  // the text takes the long way
+};
+#define ACTION_BYTES 12
+struct action {
+    uint8_t kind, size, chars, nothing;
+    union {
+        char bytes[ACTION_BYTES];
+        uint32_t id;
+    };
+};
+#define ACTION_BLOCK 256
+struct actions {
+    _Atomic(struct action *) blocks[0x110000 / ACTION_BLOCK];
+    bool plain_ascii; // letters and digits stand for themselves, but for `lower`
+    bool lower;       // capital ASCII letters become small
+};
+struct actions *actions_new(const struct sabok_tokenizer *tok); // NULL: out of memory
+void actions_free(struct actions *a);
+// The block of c; NULL when out of memory.
+const struct action *actions_block(const struct sabok_tokenizer *tok, struct actions *a, uint32_t c);
+bool actions_possible(const struct sabok_tokenizer *tok);
+
+// ------------------------------------------------------------------------------------------ encode.c
+// A word and its ids, kept by the short way. A word is up to 16 bytes, none of them NUL.
+struct cached_word {
+    uint64_t low, high;
+    uint32_t ids[3];
+    uint32_t count; // 0: an empty place
+};
+#define CACHE_BITS 13
+// A token of the long way: characters [begin, end) of the text.
+struct token {
+    uint32_t id, begin, end, word;
+    size_t text; // where its NUL-ended text begins in `texts`
+};
+struct token_scratch {
+    struct cached_word *cache;
+    struct units text, part, spare;
+    struct spans raw;
+    struct pretext pre;
+    struct buf bytes, word;
+    struct pieces pieces;
+    uint32_t *starts; // byte where each character begins, and one more; unused when the text is ASCII
+    size_t starts_cap;
+    bool ascii;
+    struct token *tokens; // of the long way
+    size_t token_count, token_cap;
+    struct buf texts;
+};
+// The long way: everything about the tokens of one text, into s->tokens. False when out of memory.
+bool encode_text(const struct sabok_tokenizer *tok, struct token_scratch *s, const char *text, size_t size);
+static inline size_t scratch_byte(const struct token_scratch *s, uint32_t character) {
+    return s->ascii ? character : s->starts[character];
+}
+
+// ------------------------------------------------------------------------------------------ encode_ids.c
+// The ids of one text, at most `limit` of them, appended to out: the short way where there is one. False when
+// out of memory.
+bool encode_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, struct json_text text,
+                size_t limit, struct token_ids *out);
+bool token_ids_reserve(struct token_ids *t, size_t need);
+
+#endif

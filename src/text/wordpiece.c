@@ -1,0 +1,186 @@
+// WordPiece: the longest piece at the word's start, then the longest continuing piece, and so on; a word that
+// cannot be covered, or is too long, is the unknown token alone.
+#include "text/tokenizer.h"
+
+#include <string.h>
+
+struct wordpiece_file {
+    struct json_text unk, prefix;
+    uint64_t max_chars;
+    size_t unk_at;
+    unsigned found; // bits of wordpiece_field
+};
+enum wordpiece_field { FIELD_UNK = 1, FIELD_PREFIX = 2, FIELD_MAX = 4, FIELD_VOCAB = 8 };
+
+static bool read_vocab(struct json *j, struct model *m) {
+    struct vocab *v = &m->vocab;
+    struct json_text key;
+    if (v->count) return json_fail(j, "a second \"vocab\"");
+    if (!json_object_begin(j)) return false;
+    while (json_key(j, &key)) {
+        uint64_t id;
+        json_peek(j);
+        const size_t at = j->at;
+        if (!json_u64(j, &id)) return false;
+        if (id > INT32_MAX) {
+            j->at = at;
+            return json_fail(j, "\"vocab\": id %llu of \"%.*s\", expected at most %d", (unsigned long long)id,
+                             text_shown(key), key.data, INT32_MAX);
+        }
+        if (!vocab_add(v, key, (uint32_t)id, at)) return read_memory(j);
+    }
+    return !j->failed;
+}
+
+static bool read_field(struct json *j, struct model *m, struct json_text key, struct wordpiece_file *f) {
+    if (json_text_is(key, "unk_token")) {
+        f->found |= FIELD_UNK;
+        f->unk_at = j->at;
+        return json_string(j, &f->unk);
+    }
+    if (json_text_is(key, "continuing_subword_prefix")) {
+        f->found |= FIELD_PREFIX;
+        return json_string(j, &f->prefix);
+    }
+    if (json_text_is(key, "max_input_chars_per_word")) {
+        f->found |= FIELD_MAX;
+        return json_u64(j, &f->max_chars);
+    }
+    if (json_text_is(key, "vocab")) {
+        f->found |= FIELD_VOCAB;
+        return read_vocab(j, m);
+    }
+    return json_skip(j);
+}
+
+// Lengths, longest first, that pieces have: all of them, and those after the prefix of continuing pieces.
+// There are at most sqrt(2 x bytes of the vocabulary) of them, which bounds the work at each place of a word.
+static bool collect_sizes(struct model *m) {
+    const struct vocab *v = &m->vocab;
+    struct wordpiece *w = &m->wordpiece;
+    uint8_t *have = mem_zalloc(v->longest + 1);
+    w->first_sizes = mem_array(v->longest + 1, sizeof *w->first_sizes);
+    w->next_sizes = mem_array(v->longest + 1, sizeof *w->next_sizes);
+    if (!have || !w->first_sizes || !w->next_sizes) {
+        mem_free(have);
+        return false;
+    }
+    for (size_t i = 0; i < v->count; i++) {
+        const struct vocab_piece *p = &v->pieces[i];
+        have[p->size] |= 1;
+        if (p->size >= w->prefix_size && memcmp(v->pool + p->begin, w->prefix, w->prefix_size) == 0)
+            have[p->size - w->prefix_size] |= 2;
+    }
+    for (size_t n = v->longest; n > 0; n--) {
+        if (have[n] & 1) w->first_sizes[w->first_count++] = (uint32_t)n;
+        if (have[n] & 2) w->next_sizes[w->next_count++] = (uint32_t)n;
+    }
+    mem_free(have);
+    return true;
+}
+
+sabok_status wordpiece_build(struct model *m, struct json_text unk, size_t unk_at, const char *where,
+                             sabok_error *err) {
+    struct vocab *v = &m->vocab;
+    uint32_t twice, same_id;
+    if (!vocab_build(v, &twice, &same_id)) return error_memory(err, where);
+    if (twice != NO_PIECE)
+        return error_at(err, SABOK_EFORMAT, where, v->pieces[twice].at,
+                        "\"%.100s\" is in the vocabulary a second time, expected once", vocab_text(v, twice));
+    if (same_id != NO_PIECE)
+        return error_at(err, SABOK_EFORMAT, where, v->pieces[same_id].at,
+                        "\"%.100s\" has id %u, as an earlier piece has, expected an id of its own",
+                        vocab_text(v, same_id), v->pieces[same_id].id);
+    m->wordpiece.unk = vocab_find(v, unk.data, unk.size);
+    if (m->wordpiece.unk == NO_PIECE)
+        return error_at(err, SABOK_EFORMAT, where, unk_at,
+                        "the unknown token \"%.*s\" is not in the vocabulary, expected a piece of it",
+                        text_shown(unk), unk.data);
+    uint64_t *hashes = mem_array(m->wordpiece.prefix_size + 1, sizeof *hashes);
+    if (!hashes || !collect_sizes(m)) {
+        mem_free(hashes);
+        return error_memory(err, where);
+    }
+    vocab_hash(m->wordpiece.prefix, m->wordpiece.prefix_size, hashes);
+    m->wordpiece.prefix_hash = hashes[m->wordpiece.prefix_size];
+    mem_free(hashes);
+    return SABOK_OK;
+}
+
+static bool wordpiece_read(struct json *j, struct model *m, struct arena *arena) {
+    struct wordpiece_file f = {0};
+    struct json_text key;
+    const size_t begin = j->at;
+    if (!json_object_begin(j)) return false;
+    while (json_key(j, &key))
+        if (!read_field(j, m, key, &f)) return false;
+    if (j->failed) return false;
+    static const char *const names[] = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
+                                        "vocab"};
+    const size_t end = j->at;
+    for (unsigned i = 0; i < COUNT(names); i++)
+        if (!(f.found >> i & 1)) {
+            j->at = begin;
+            return json_fail(j, "model WordPiece without \"%s\", expected one", names[i]);
+        }
+    m->wordpiece.prefix = arena_copy(arena, f.prefix.data, f.prefix.size);
+    if (!m->wordpiece.prefix) return read_memory(j);
+    m->wordpiece.prefix_size = f.prefix.size;
+    m->wordpiece.max_chars = f.max_chars;
+    if (wordpiece_build(m, f.unk, f.unk_at, j->where, j->err) != SABOK_OK) j->failed = true;
+    j->at = end;
+    return !j->failed;
+}
+
+// The longest piece at text[at, size), of the lengths given; NO_PIECE when there is none.
+static uint32_t longest_piece(const struct model *m, const struct piece_search *s, size_t at,
+                              size_t *length) {
+    const struct vocab *v = &m->vocab;
+    const struct wordpiece *w = &m->wordpiece;
+    const bool inside = at > 0;
+    const uint32_t *sizes = inside ? w->next_sizes : w->first_sizes;
+    const size_t count = inside ? w->next_count : w->first_count, left = s->size - at;
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = sizes[i];
+        if (n > left) continue;
+        uint64_t hash = s->hashes[at + n] - s->hashes[at] * v->powers[n];
+        if (inside) hash += w->prefix_hash * v->powers[n];
+        const uint32_t piece =
+            vocab_find_hashed(v, hash, w->prefix, inside ? w->prefix_size : 0, s->text + at, n);
+        if (piece != NO_PIECE) {
+            *length = n;
+            return piece;
+        }
+    }
+    return NO_PIECE;
+}
+
+static bool wordpiece_run(const struct model *m, const char *word, size_t size, size_t chars,
+                          struct pieces *out) {
+    const struct wordpiece *w = &m->wordpiece;
+    if (chars > w->max_chars) return pieces_push(out, w->unk, 0, size);
+    if (size + 1 > out->hash_cap &&
+        !mem_grow((void **)&out->hashes, &out->hash_cap, size + 1, sizeof *out->hashes))
+        return false;
+    vocab_hash(word, size, out->hashes);
+    const struct piece_search search = {word, size, out->hashes};
+    const size_t first = out->size;
+    for (size_t at = 0; at < size;) {
+        size_t length = 0;
+        const uint32_t piece = longest_piece(m, &search, at, &length);
+        if (piece == NO_PIECE) {
+            out->size = first;
+            return pieces_push(out, w->unk, 0, size);
+        }
+        if (!pieces_push(out, piece, at, at + length)) return false;
+        at += length;
+    }
+    return true;
+}
+
+static void wordpiece_free(struct model *m) {
+    mem_free(m->wordpiece.first_sizes);
+    mem_free(m->wordpiece.next_sizes);
+}
+
+const struct model_kind model_wordpiece = {"WordPiece", wordpiece_read, wordpiece_run, wordpiece_free};

@@ -102,7 +102,7 @@ static void *map_pages(size_t bytes) {
 }
 
 void *mem_map(size_t n) {
-    if (alloc_fails() || n > SIZE_MAX - PAGE_BYTES) return NULL;
+    if (alloc_fails() || n > PTRDIFF_MAX - PAGE_BYTES) return NULL; // no object may be larger
     if (n >= MAP_THRESHOLD) return count_block(map_pages(round_up(n, PAGE_BYTES)));
     size_t bytes = round_up(n ? n : 1, LINE_BYTES);
     void *p = aligned_alloc(LINE_BYTES, bytes);

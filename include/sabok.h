@@ -285,6 +285,14 @@ SABOK_API sabok_status sabok_vectors_write(sabok_vectors *v, const float *rows, 
 // Finishes the file, or with commit false throws it away. Always frees v.
 SABOK_API sabok_status sabok_vectors_close(sabok_vectors *v, bool commit, sabok_error *err);
 
+// A sink of bytes: a file, or "-" for standard output. As with vectors, a file appears under its name only
+// when closed with success.
+typedef struct sabok_output sabok_output;
+SABOK_API sabok_output *sabok_output_open(const char *path, sabok_error *err);
+SABOK_API sabok_status sabok_output_write(sabok_output *o, const void *data, size_t n, sabok_error *err);
+// Finishes the file, or with commit false throws it away. Always frees o.
+SABOK_API sabok_status sabok_output_close(sabok_output *o, bool commit, sabok_error *err);
+
 // Shortest decimal text that reads back as the same float (or double); returns the length, at most 32,
 // NUL-ended.
 SABOK_API size_t sabok_format_float(float x, char out[32]);

@@ -61,8 +61,10 @@ MATMUL_INLINE void matmul_loop(const struct matmul_args *a, size_t begin, size_t
         size_t first = unit / R * a->unit_panels, last = size_min(first + a->unit_panels, panels);
         for (size_t blocks = (rows + most - 1) / most; blocks > 0; blocks--) {
             size_t count = rows / blocks;
+            // The last rows of a panel group are followed by the next group, in this unit's successor.
+            size_t ahead = row + count == a->M ? panels : last;
             for (size_t p = first; p < last; p++)
-                matmul_panel(a, s, row, count, p, p + 1 == last, sums);
+                matmul_panel(a, s, row, count, p, p + 1 == ahead, sums);
             row += count;
             rows -= count;
         }

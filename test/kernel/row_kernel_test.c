@@ -1,7 +1,7 @@
 // The families whose units are rows: every kernel of kernels.def against plain C, bit for bit, in one piece
 // and in parts, and plain C against double.
-//   rows_test                all
-//   rows_test CASE           one case, as a failure prints it
+//   row_kernel_test                all
+//   row_kernel_test CASE           one case, as a failure prints it
 #include "kernel/area.h"
 
 #include <setjmp.h>
@@ -152,7 +152,7 @@ static double exact_pool(const struct problem *p, const struct operands *o, size
 }
 
 static bool fails(const char *kernel, const struct problem *p, const char *what) {
-    print_error("%s: %s\nrerun: rows_test " CASE_FORMAT "\n", kernel, what, p->family, p->rows, p->D,
+    print_error("%s: %s\nrerun: row_kernel_test " CASE_FORMAT "\n", kernel, what, p->family, p->rows, p->D,
                 p->offset, p->values, p->mode);
     return false;
 }

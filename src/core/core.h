@@ -72,7 +72,7 @@ struct weight {
     uint64_t stored_bytes;
     const float *f32; // row-major f32 values, 4-byte aligned: the mapped file itself or `owned`; NULL when
                       // only packed values are kept
-    void *owned; // block of this weight from mem_map, or NULL
+    void *owned;      // block of this weight from mem_map, or NULL
     size_t owned_bytes;
     void *packed; // of linear weights: panels of the bound kernel
     size_t packed_bytes;
@@ -112,7 +112,8 @@ typedef struct prog {
     size_t value_count, value_cap;
     struct record *records;
     size_t record_count, record_cap;
-    char scope[256]; // of the record being built
+    char scope[256];       // of the record being built
+    size_t scope_ends[16]; // where each open scope's parent ends
     size_t scope_depth;
     sabok_error error;                                            // the first building error; code 0: none
     void (*on_emit)(void *ctx, struct prog *p, struct record *r); // SABOK_EAGER=1 runs records here; or NULL

@@ -1,0 +1,149 @@
+// model: families of transformers. A family reads a config, names its weights once (by a visitor), and emits
+// its program. It checks nothing that ops check, and knows nothing of formats, threads or devices.
+#ifndef SABOK_MODEL_H
+#define SABOK_MODEL_H
+
+#include "exec/exec.h"
+#include "file/file.h"
+#include "text/text.h"
+
+#include <pthread.h>
+
+// ------------------------------------------------------------------------------------------ weights
+// (block.c)
+struct linear_w {
+    struct weight w, b; // [out, in], [out]
+};
+struct norm_w {
+    struct weight gain, bias; // [D]
+};
+// A post-norm encoder layer.
+struct layer_w {
+    struct linear_w q, k, v, out;
+    struct norm_w attention_norm;
+    struct linear_w up, down;
+    struct norm_w output_norm;
+};
+struct encoder_w {
+    struct weight word, position, type; // [V, D], [positions, D], [types, D]
+    struct norm_w norm;
+    struct layer_w *layers; // [L]
+};
+
+// What encoders share; the ranges are checked when the config is read.
+struct encoder_config {
+    uint64_t V, D, L, H, F;
+    uint64_t positions, types;
+    uint64_t position_first; // position of a sequence's first token
+    float eps;
+    enum act act;
+};
+
+// A weight as a family names it. `name` is without the family's prefix.
+struct weight_spec {
+    const char *name;
+    enum weight_role role;
+    struct shape shape;
+};
+// Loader, initialiser, printer and the rest are visitors. The first failure sticks.
+struct visitor {
+    sabok_status (*visit)(struct visitor *v, struct weight *w, const struct weight_spec *spec);
+    sabok_status status;
+};
+void visit_weight(struct visitor *v, struct weight *w, enum weight_role role, struct shape shape,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+// `name`.weight and `name`.bias
+void visit_linear(struct visitor *v, struct linear_w *l, uint64_t out, uint64_t in, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void visit_norm(struct visitor *v, struct norm_w *n, uint64_t D, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+val block_linear(prog *p, const struct linear_w *l, val x);
+val block_norm(prog *p, const struct norm_w *n, val x, float eps);
+
+// ------------------------------------------------------------------------------------------ families
+// (family.c)
+struct model_family {
+    const char *model_type; // of config.json
+    const char *prefix;     // that checkpoints with a head put before every name
+    sabok_status (*configure)(struct encoder_config *out, const struct config *c, sabok_error *err);
+    void (*weights)(struct encoder_w *w, const struct encoder_config *c, struct visitor *v);
+    val (*forward)(prog *p, const struct encoder_w *w,
+                   const struct encoder_config *c); // last hidden states [T, D]
+};
+// By config.json; an unknown model_type is an error that lists those there are.
+sabok_status family_find(const struct config *c, const struct model_family **out, sabok_error *err);
+// hidden_act and its like; an unknown one is an error that lists those there are.
+// By name; `where` is for the error.
+sabok_status act_find(const char *name, const char *where, enum act *out, sabok_error *err);
+sabok_status config_act(const struct config *c, const char *key, enum act *out, sabok_error *err);
+
+// ------------------------------------------------------------------------------------------ models
+struct dense_w {
+    struct linear_w linear;
+    enum act act;
+    struct tensor_store *store; // borrowed from the sentence folder
+};
+
+enum program_kind { PROGRAM_HIDDEN, PROGRAM_EMBED, PROGRAM_COUNT };
+
+struct session; // session.c
+
+struct sabok_model {
+    char *name;
+    char *folder;
+    const struct model_family *family;
+    struct config *config_file;
+    struct encoder_config config;
+    struct encoder_w weights;
+    struct sentence_folder sentence;
+    struct dense_w *dense; // one for each Dense module, in order
+    size_t dense_count;
+    struct tensor_store *store;
+    struct arena names;
+    sabok_tokenizer *tokenizer;
+    size_t max_seq_length;
+    size_t embed_width;
+    uint64_t parameters;
+    struct team *team;
+    struct pack_set *packs;
+    prog programs[PROGRAM_COUNT]; // fused
+    pthread_mutex_t session_lock;
+    struct session *idle;
+    size_t idle_count;
+};
+
+// Every weight of the model: the encoder's, then the Dense modules'.
+void model_weights(struct sabok_model *m, struct visitor *v);
+// Emits the program of a kind, with its output in slot 0.
+void model_program(prog *p, const struct sabok_model *m, enum program_kind kind);
+
+// load.c: finds each weight in the store (with and without the family's prefix, old and new norm names),
+// checks its shape, and leaves f32 values or the stored bytes. Missing weights are listed by name.
+sabok_status model_load(struct sabok_model *m, sabok_error *err);
+// Random weights for measuring.
+sabok_status model_randomize(struct sabok_model *m, uint64_t seed, sabok_error *err);
+void model_drop_packed(void *ctx, const struct weight *w); // pack_done_fn over a sabok_model
+
+// session.c: a plan of the model with the arrays of its batch. Taken by one thread at a time from the model's
+// pool.
+struct session {
+    struct plan *plan;
+    enum program_kind kind;
+    uint32_t *ids, *types, *positions; // [T]
+    uint32_t *offsets;                 // [B + 1]
+    size_t T, B;                       // filled so far
+    struct session *next;
+};
+struct session *session_take(const struct sabok_model *m, enum program_kind kind, size_t T, size_t B,
+                             sabok_error *err);
+void session_give(const struct sabok_model *m, struct session *s); // NULL is allowed
+void session_pool_free(struct sabok_model *m);
+// Appends a sequence; the capacity must hold it. types NULL: all zero.
+void session_add(const struct sabok_model *m, struct session *s, const uint32_t *ids, const uint32_t *types,
+                 size_t length);
+// Runs what was added; out [rows, width]. team NULL: this thread alone. Leaves the session empty.
+sabok_status session_run(const struct sabok_model *m, struct session *s, struct team *team, float *out,
+                         sabok_error *err);
+
+#endif

@@ -1,0 +1,299 @@
+// open: a model folder (or a shape with random weights) to a model that many threads may use.
+#include "model/model.h"
+
+#include <string.h>
+
+// Shapes for measuring, as their config.json would say.
+static const struct {
+    const char *name, *config;
+} open_presets[] = {
+    {"minilm", "{\"model_type\": \"bert\", \"hidden_size\": 384, \"num_hidden_layers\": 6, "
+               "\"num_attention_heads\": 12, "
+               "\"intermediate_size\": 1536}"},
+    {"bert-base", "{\"model_type\": \"bert\", \"hidden_size\": 768, \"num_hidden_layers\": 12, "
+                  "\"num_attention_heads\": 12, \"intermediate_size\": 3072}"},
+    {"bert-large", "{\"model_type\": \"bert\", \"hidden_size\": 1024, \"num_hidden_layers\": 24, "
+                   "\"num_attention_heads\": 16, \"intermediate_size\": 4096}"},
+};
+
+static sabok_status open_preset(struct sabok_model *m, const char *name, sabok_error *err) {
+    for (size_t i = 0; i < COUNT(open_presets); i++) {
+        if (strcmp(open_presets[i].name, name) != 0) continue;
+        m->config_file = config_parse(open_presets[i].config, strlen(open_presets[i].config), name, err);
+        return m->config_file ? SABOK_OK : SABOK_EFORMAT;
+    }
+    if (!file_exists(name))
+        return error_set(err, SABOK_ENOTFOUND, name,
+                         "neither a file nor one of minilm, bert-base, bert-large");
+    m->config_file = config_open(name, err);
+    return m->config_file ? SABOK_OK : SABOK_EFORMAT;
+}
+
+static char *open_path(const char *folder, const char *name) {
+    struct buf b = {0};
+    buf_printf(&b, "%s/%s", folder, name);
+    if (!b.failed) return b.data;
+    buf_free(&b);
+    return NULL;
+}
+
+static const char *open_last_part(const char *path, size_t *length) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    *length = end - begin;
+    return path + begin;
+}
+
+// tokenizer_config.json's model_max_length; files say 1e30 when they mean "none".
+static sabok_status open_model_max_length(const struct sabok_model *m, uint64_t *out, sabok_error *err) {
+    char *path = open_path(m->folder, "tokenizer_config.json");
+    if (!path) return error_memory(err, m->folder);
+    sabok_status status = SABOK_OK;
+    if (file_exists(path)) {
+        struct config *c = config_open(path, err);
+        double length = 0;
+        status = c     ? config_double(c, "model_max_length", 0, 1e40, &length, err)
+                 : err ? err->code
+                       : SABOK_EFORMAT;
+        if (status == SABOK_OK && length >= 1 && length < 1e9) *out = (uint64_t)length;
+        config_close(c);
+    }
+    mem_free(path);
+    return status;
+}
+
+// The sentence-transformers file wins over what tokenizer files say; positions bound both.
+static sabok_status open_lengths(struct sabok_model *m, sabok_error *err) {
+    const uint64_t positions = m->config.positions - m->config.position_first;
+    uint64_t length = m->sentence.max_seq_length;
+    if (length == 0 && m->folder) {
+        length = positions;
+        uint64_t said = positions;
+        TRY(open_model_max_length(m, &said, err));
+        if (said < length) length = said;
+    }
+    if (length == 0) length = positions;
+    if (length > positions) {
+        log_message(SABOK_LOG_WARNING,
+                    "%s: max_seq_length %llu is more than the model's %llu positions; %llu is used", m->name,
+                    (unsigned long long)length, (unsigned long long)positions, (unsigned long long)positions);
+        length = positions;
+    }
+    m->max_seq_length = (size_t)length;
+    return SABOK_OK;
+}
+
+static sabok_status open_tokenizer_fits(const struct sabok_model *m, sabok_error *err) {
+    const size_t size = tokenizer_vocab_size(m->tokenizer);
+    if (size > m->config.V)
+        return error_set(
+            err, SABOK_EFORMAT, m->folder,
+            "the tokenizer has ids up to %zu, but the embedding table has %llu rows (vocab_size)", size - 1,
+            (unsigned long long)m->config.V);
+    return SABOK_OK;
+}
+
+struct open_tokenizer {
+    const char *folder;
+    sabok_tokenizer *tokenizer;
+    sabok_error err;
+    pthread_t thread;
+    bool started;
+};
+
+static void *open_tokenizer_work(void *ctx) {
+    struct open_tokenizer *job = ctx;
+    job->tokenizer = sabok_tokenizer_open(job->folder, &job->err);
+    return NULL;
+}
+
+static sabok_status open_modules(struct sabok_model *m, sabok_error *err) {
+    uint64_t width = m->config.D;
+    for (size_t i = 0; i < m->sentence.count; i++)
+        m->dense_count += m->sentence.modules[i].kind == MODULE_DENSE;
+    m->dense = mem_zalloc(m->dense_count * sizeof *m->dense);
+    if (!m->dense) return error_memory(err, m->name);
+    size_t dense = 0;
+    for (size_t i = 0; i < m->sentence.count; i++) {
+        const struct sentence_module *module = &m->sentence.modules[i];
+        if (module->kind == MODULE_POOLING) width *= (uint64_t)__builtin_popcount(module->pooling);
+        if (module->kind != MODULE_DENSE) continue;
+        m->dense[dense].store = module->store;
+        m->dense[dense].act = ACT_TANH;
+        if (module->activation) TRY(act_find(module->activation, module->folder, &m->dense[dense].act, err));
+        if (module->in_features != width)
+            return error_set(err, SABOK_ESHAPE, module->folder,
+                             "in_features %llu, expected %llu, the width before it",
+                             (unsigned long long)module->in_features, (unsigned long long)width);
+        width = module->out_features;
+        dense++;
+    }
+    m->embed_width = (size_t)width;
+    return SABOK_OK;
+}
+
+// Every program is built, and its linear weights packed, before the model is shared.
+static sabok_status open_programs(struct sabok_model *m, sabok_error *err) {
+    for (int kind = PROGRAM_COUNT - 1; kind >= 0; kind--) {
+        prog *p = &m->programs[kind];
+        prog_init(p);
+        model_program(p, m, (enum program_kind)kind);
+        prog_fuse(p);
+        if (p->error.code != SABOK_OK) {
+            if (err) *err = p->error;
+            return p->error.code;
+        }
+        ASSERT(prog_splits(p));
+        TRY(pack_program(m->packs, p, kernel_best(FAMILY_MATMUL), m->team, model_drop_packed, m, err));
+    }
+    return SABOK_OK;
+}
+
+static sabok_status open_folder(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
+    TRY(sentence_open(&m->sentence, m->folder, err));
+    if (strcmp(m->sentence.transformer, m->folder) != 0) {
+        mem_free(m->folder);
+        m->folder = mem_copy_string(m->sentence.transformer);
+        if (!m->folder) return error_memory(err, m->name);
+    }
+    char *path = open_path(m->folder, "config.json");
+    if (!path) return error_memory(err, m->folder);
+    m->config_file = config_open(path, err);
+    mem_free(path);
+    if (!m->config_file) return err ? err->code : SABOK_EFORMAT;
+    m->store = store_open(m->folder, opts->no_mmap, err);
+    return m->store ? SABOK_OK : err ? err->code : SABOK_EFORMAT;
+}
+
+static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
+    TRY(family_find(m->config_file, &m->family, err));
+    TRY(m->family->configure(&m->config, m->config_file, err));
+    m->weights.layers = mem_zalloc(m->config.L * sizeof *m->weights.layers);
+    if (!m->weights.layers) return error_memory(err, m->name);
+    TRY(open_modules(m, err));
+    TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
+    return open_programs(m, err);
+}
+
+static sabok_status open_all(struct sabok_model *m, const char *path, const sabok_open_opts *opts,
+                             sabok_error *err) {
+    const char *problem = cpu_isa_problem();
+    if (problem) return error_set(err, SABOK_EINVAL, "SABOK_ISA", "%s", problem);
+    const unsigned threads = opts->threads ? opts->threads : cpu_count();
+    m->team = team_new(threads, opts->pin, err);
+    if (!m->team) return err ? err->code : SABOK_ENOMEM;
+    m->packs = pack_new();
+    if (!m->packs) return error_memory(err, m->name);
+    if (!path) {
+        TRY(open_preset(m, opts->config, err));
+        TRY(open_weights(m, opts, err));
+        return open_lengths(m, err);
+    }
+    TRY(open_folder(m, opts, err));
+    // The tokenizer's files are read while the weights are packed.
+    struct open_tokenizer job = {.folder = m->folder};
+    job.started = pthread_create(&job.thread, NULL, open_tokenizer_work, &job) == 0;
+    if (!job.started) open_tokenizer_work(&job);
+    sabok_status status = open_weights(m, opts, err);
+    if (job.started) pthread_join(job.thread, NULL);
+    m->tokenizer = job.tokenizer;
+    TRY(status);
+    if (!m->tokenizer) {
+        if (err) *err = job.err;
+        return job.err.code;
+    }
+    TRY(open_tokenizer_fits(m, err));
+    TRY(open_lengths(m, err));
+    tokenizer_set_max_length(m->tokenizer, m->max_seq_length);
+    return SABOK_OK;
+}
+
+sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_error *err) {
+    static const sabok_open_opts defaults;
+    if (!opts) opts = &defaults;
+    sabok_error ignored;
+    if (!err) err = &ignored;
+    *err = (sabok_error){.offset = SABOK_NO_OFFSET};
+    if (!path && !opts->config) {
+        error_set(err, SABOK_EINVAL, "sabok_open", "neither a path nor a config is given");
+        return NULL;
+    }
+    sabok_model *m = mem_zalloc(sizeof *m);
+    if (!m) {
+        error_memory(err, path ? path : opts->config);
+        return NULL;
+    }
+    pthread_mutex_init(&m->session_lock, NULL);
+    arena_init(&m->names, 0);
+    size_t length;
+    const char *name = open_last_part(path ? path : opts->config, &length);
+    m->name = mem_copy_bytes(name, length);
+    m->folder = path ? mem_copy_string(path) : NULL;
+    sabok_status status = m->name && (!path || m->folder) ? open_all(m, path, opts, err)
+                                                          : error_memory(err, path ? path : opts->config);
+    if (status != SABOK_OK) {
+        sabok_close(m);
+        return NULL;
+    }
+    return m;
+}
+
+static sabok_status close_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {
+    (void)v, (void)spec;
+    weight_free(w);
+    return SABOK_OK;
+}
+
+void sabok_close(sabok_model *m) {
+    if (!m) return;
+    session_pool_free(m);
+    for (size_t i = 0; i < PROGRAM_COUNT; i++)
+        prog_free(&m->programs[i]);
+    pack_free(m->packs);
+    struct visitor v = {.visit = close_visit};
+    if (m->weights.layers && (m->dense || m->dense_count == 0)) model_weights(m, &v);
+    mem_free(m->weights.layers);
+    mem_free(m->dense);
+    sabok_tokenizer_close(m->tokenizer);
+    store_close(m->store);
+    config_close(m->config_file);
+    sentence_close(&m->sentence);
+    team_free(m->team);
+    arena_free(&m->names);
+    pthread_mutex_destroy(&m->session_lock);
+    mem_free(m->name);
+    mem_free(m->folder);
+    mem_free(m);
+}
+
+const sabok_tokenizer *sabok_model_tokenizer(const sabok_model *model) {
+    return model->tokenizer;
+}
+
+size_t sabok_embed_width(const sabok_model *model) {
+    return model->embed_width;
+}
+
+void sabok_model_get_info(const sabok_model *m, sabok_model_info *info) {
+    const prog *p = &m->programs[PROGRAM_HIDDEN];
+    *info = (sabok_model_info){
+        .model_type = m->family->model_type,
+        .name = m->name,
+        .hidden_size = (size_t)m->config.D,
+        .num_layers = (size_t)m->config.L,
+        .num_heads = (size_t)m->config.H,
+        .vocab_size = (size_t)m->config.V,
+        .max_seq_length = m->max_seq_length,
+        .embed_width = m->embed_width,
+        .parameters = m->parameters,
+        .flops_per_token = prog_flops(p, 1, 0, 0),
+        .flops_per_token_pair = prog_flops(p, 0, 0, 1),
+        .threads = team_size(m->team),
+        .isa = cpu_isa_name(kernel_best(FAMILY_MATMUL)->isa),
+        .has_tokenizer = m->tokenizer != NULL,
+    };
+}

@@ -1,0 +1,156 @@
+// embed: texts to vectors, and to the vectors of their tokens.
+#include "task/task.h"
+
+#include <string.h>
+
+#define EMBED_CHUNK_TEXTS 8192   // whose ids are held at a time
+#define EMBED_CHUNK_TOKENS 16384 // whose hidden states are held at a time
+
+static sabok_status embed_prompt(const sabok_model *m, const sabok_embed_opts *opts, const char **out,
+                                 sabok_error *err) {
+    *out = opts->prompt ? opts->prompt : opts->prompt_name ? NULL : m->sentence.default_prompt;
+    for (size_t i = 0; opts->prompt_name && !opts->prompt && i < m->sentence.prompt_count; i++)
+        if (strcmp(m->sentence.prompt_names[i], opts->prompt_name) == 0) *out = m->sentence.prompts[i];
+    if (opts->prompt_name && !*out) {
+        char names[512] = "";
+        for (size_t i = 0; i < m->sentence.prompt_count; i++) {
+            strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
+            strncat(names, m->sentence.prompt_names[i], sizeof names - strlen(names) - 1);
+        }
+        return error_set(err, SABOK_ENOTFOUND, m->name, "no prompt named \"%s\"; there are: %s",
+                         opts->prompt_name, names[0] ? names : "none");
+    }
+    if (*out && !**out) *out = NULL;
+    for (size_t i = 0; *out && i < m->sentence.count; i++)
+        if (m->sentence.modules[i].kind == MODULE_POOLING && !m->sentence.modules[i].include_prompt)
+            return error_set(
+                err, SABOK_EUNSUPPORTED, m->name,
+                "its pooling leaves the prompt out (include_prompt false); expected a model that keeps it");
+    return SABOK_OK;
+}
+
+static sabok_status embed_max_length(const sabok_model *m, const sabok_embed_opts *opts, size_t *out,
+                                     sabok_error *err) {
+    const uint64_t positions = m->config.positions - m->config.position_first;
+    *out = opts->max_seq_length ? opts->max_seq_length : m->max_seq_length;
+    if (*out > positions)
+        return error_set(err, SABOK_EINVAL, m->name,
+                         "max_seq_length %zu, expected at most %llu, the model's positions", *out,
+                         (unsigned long long)positions);
+    return SABOK_OK;
+}
+
+static sabok_status embed_arguments(const sabok_model *m, const char *const *texts, size_t n,
+                                    const sabok_embed_opts *opts, struct text_source *source,
+                                    sabok_error *err) {
+    if (n > 0 && !texts) return error_set(err, SABOK_EINVAL, m->name, "texts is NULL");
+    if (opts->truncate_dim > m->embed_width)
+        return error_set(err, SABOK_EINVAL, m->name, "truncate_dim %zu, expected at most %zu",
+                         opts->truncate_dim, m->embed_width);
+    TRY(embed_prompt(m, opts, &source->prompt, err));
+    return embed_max_length(m, opts, &source->max_length, err);
+}
+
+static void source_window(struct text_source *source, const char *const *texts, const size_t *lengths,
+                          size_t begin, size_t n) {
+    source->texts = texts + begin;
+    source->lengths = lengths ? lengths + begin : NULL;
+    source->n = n;
+}
+
+// Keeps the first `width` components of each row.
+static void embed_cut(const float *rows, size_t n, size_t full, size_t width, float *out) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(out + i * width, rows + i * full, width * sizeof(float));
+}
+
+static sabok_status embed_chunk(const sabok_model *m, struct sequences *s, const struct text_source *source,
+                                const sabok_embed_opts *opts, float *full, float *out, sabok_error *err) {
+    TRY(sequences_tokenize(s, m, source, err));
+    const size_t width = opts->truncate_dim ? opts->truncate_dim : m->embed_width;
+    const struct sequences_run run = {
+        .kind = PROGRAM_EMBED, .end = s->n, .batch_tokens = opts->batch_tokens, .out = full ? full : out};
+    TRY(sequences_compute(s, m, &run, err));
+    if (full) embed_cut(full, s->n, m->embed_width, width, out);
+    if (opts->normalize) {
+        const struct unit_args a = {.x = out, .y = out, .D = width};
+        kernel_best(FAMILY_UNIT)->fn.unit(&a, 0, s->n);
+    }
+    return SABOK_OK;
+}
+
+sabok_status sabok_embed(const sabok_model *m, const char *const *texts, size_t n,
+                         const sabok_embed_opts *opts, float *out, sabok_error *err) {
+    static const sabok_embed_opts defaults;
+    if (!opts) opts = &defaults;
+    struct text_source source = {0};
+    TRY(embed_arguments(m, texts, n, opts, &source, err));
+    const size_t width = opts->truncate_dim ? opts->truncate_dim : m->embed_width;
+    const size_t chunk = size_min(n, EMBED_CHUNK_TEXTS);
+    float *full = width < m->embed_width ? mem_array(chunk, m->embed_width * sizeof(float)) : NULL;
+    struct sequences s = {0};
+    sabok_status status = width < m->embed_width && !full ? error_memory(err, m->name) : SABOK_OK;
+    for (size_t begin = 0; status == SABOK_OK && begin < n; begin += chunk) {
+        source_window(&source, texts, opts->text_lengths, begin, size_min(chunk, n - begin));
+        status = embed_chunk(m, &s, &source, opts, full, out + begin * width, err);
+    }
+    sequences_free(&s);
+    mem_free(full);
+    return status;
+}
+
+// ------------------------------------------------------------------------------------------ token vectors
+struct tokens_sink {
+    sabok_tokens_fn *fn;
+    void *ctx;
+    size_t first_text; // of the chunk
+    float *hidden;
+    size_t cap;
+};
+
+// Sequences [begin, *end) hold about EMBED_CHUNK_TOKENS tokens.
+static size_t tokens_window(const struct sequences *s, size_t begin, size_t *end) {
+    size_t tokens = 0, i = begin;
+    while (i < s->n && (i == begin || tokens + s->length[i] <= EMBED_CHUNK_TOKENS))
+        tokens += s->length[i++];
+    *end = i;
+    return tokens;
+}
+
+static sabok_status tokens_chunk(const sabok_model *m, const struct sequences *s, size_t batch_tokens,
+                                 struct tokens_sink *sink, sabok_error *err) {
+    const size_t D = (size_t)m->config.D;
+    for (size_t begin = 0, end; begin < s->n; begin = end) {
+        const size_t tokens = tokens_window(s, begin, &end);
+        if (!mem_grow((void **)&sink->hidden, &sink->cap, tokens * D, sizeof(float)))
+            return error_memory(err, m->name);
+        const struct sequences_run run = {PROGRAM_HIDDEN, begin, end, batch_tokens, sink->hidden};
+        TRY(sequences_compute(s, m, &run, err));
+        const float *hidden = sink->hidden;
+        for (size_t i = begin; i < end; hidden += s->length[i++] * D)
+            if (sink->fn(sink->ctx, sink->first_text + i, hidden, s->length[i]) != 0)
+                return error_set(err, SABOK_ECANCELED, m->name, "stopped by the caller");
+    }
+    return SABOK_OK;
+}
+
+sabok_status sabok_embed_tokens(const sabok_model *m, const char *const *texts, size_t n,
+                                const sabok_embed_opts *opts, sabok_tokens_fn *fn, void *ctx,
+                                sabok_error *err) {
+    static const sabok_embed_opts defaults;
+    if (!opts) opts = &defaults;
+    struct text_source source = {0};
+    TRY(embed_arguments(m, texts, n, opts, &source, err));
+    struct sequences s = {0};
+    struct tokens_sink sink = {.fn = fn, .ctx = ctx};
+    sabok_status status = SABOK_OK;
+    for (size_t begin = 0; status == SABOK_OK && begin < n; begin += EMBED_CHUNK_TEXTS) {
+        source_window(&source, texts, opts->text_lengths, begin, size_min(EMBED_CHUNK_TEXTS, n - begin));
+        sink.first_text = begin;
+        status = sequences_tokenize(&s, m, &source, err);
+        if (status == SABOK_OK) status = tokens_chunk(m, &s, opts->batch_tokens, &sink, err);
+    }
+    sequences_free(&s);
+    mem_free(sink.hidden);
+    return status;
+}

@@ -1,0 +1,250 @@
+// sequences: texts to ids on all threads, then ids to rows. Sequences are cut into groups. With enough groups
+// each thread computes groups alone: no barrier, and a layer's activations stay in its own cache. With few,
+// all threads share each group. The bits are the same either way, as rows never depend on their neighbours.
+#include "task/task.h"
+
+#include <string.h>
+
+// Tokens of a group: enough rows for the matrix kernels, few enough for a core's second-level cache.
+#define GROUP_TOKENS 256
+// Lanes are used when the fullest one has at most this share more than its part of the work.
+#define LANE_IMBALANCE 1.12
+#define TOKENIZE_GRAIN 16
+
+// ------------------------------------------------------------------------------------------ storage
+void sequences_free(struct sequences *s) {
+    for (unsigned i = 0; i < s->threads; i++) {
+        if (s->scratch) token_scratch_free(s->scratch[i]);
+        if (!s->lists) continue;
+        mem_free(s->lists[i].ids);
+        mem_free(s->lists[i].types);
+    }
+    mem_free(s->scratch);
+    mem_free(s->lists);
+    mem_free(s->ids);
+    mem_free(s->types);
+    mem_free(s->length);
+    *s = (struct sequences){0};
+}
+
+bool sequences_reserve(struct sequences *s, size_t n) {
+    size_t cap = s->cap;
+    if (!mem_grow((void **)&s->ids, &cap, n, sizeof *s->ids)) return false;
+    cap = s->cap;
+    if (!mem_grow((void **)&s->types, &cap, n, sizeof *s->types)) return false;
+    cap = s->cap;
+    if (!mem_grow((void **)&s->length, &cap, n, sizeof *s->length)) return false;
+    s->cap = cap;
+    s->n = n;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ tokenizing
+struct tokenize_job {
+    struct sequences *s;
+    const sabok_model *m;
+    const struct text_source *source;
+    uint32_t *owner; // [n]: the list that holds text i
+    size_t *begin;   // [n]: where in it
+    _Atomic size_t next;
+    _Atomic bool failed;
+};
+
+static bool tokenize_one(struct tokenize_job *job, unsigned thread, size_t i, struct buf *joined) {
+    const struct text_source *source = job->source;
+    const char *text = source->texts[i];
+    size_t length = source->lengths ? source->lengths[i] : strlen(text);
+    if (source->prompt) {
+        joined->size = 0;
+        buf_put(joined, source->prompt, strlen(source->prompt));
+        buf_put(joined, text, length);
+        if (joined->failed) return false;
+        text = joined->data;
+        length = joined->size;
+    }
+    struct token_ids *list = &job->s->lists[thread];
+    job->owner[i] = thread;
+    job->begin[i] = list->size;
+    job->s->length[i] = 0;
+    if (!tokenizer_encode_ids(job->m->tokenizer, job->s->scratch[thread], text, length, source->max_length,
+                              list))
+        return false;
+    job->s->length[i] = (uint32_t)(list->size - job->begin[i]);
+    return true;
+}
+
+static void tokenize_work(void *ctx, unsigned thread, unsigned threads) {
+    (void)threads;
+    struct tokenize_job *job = ctx;
+    struct buf joined = {0};
+    for (size_t begin; (begin = atomic_fetch_add(&job->next, TOKENIZE_GRAIN)) < job->s->n;)
+        for (size_t i = begin; i < size_min(begin + TOKENIZE_GRAIN, job->s->n); i++)
+            if (!tokenize_one(job, thread, i, &joined)) atomic_store(&job->failed, true);
+    buf_free(&joined);
+}
+
+static bool tokenize_prepare(struct sequences *s, const sabok_model *m) {
+    if (s->lists) {
+        for (unsigned i = 0; i < s->threads; i++)
+            s->lists[i].size = 0;
+        return true;
+    }
+    s->threads = team_size(m->team);
+    s->lists = mem_zalloc(s->threads * sizeof *s->lists);
+    s->scratch = mem_zalloc(s->threads * sizeof *s->scratch);
+    if (!s->lists || !s->scratch) return false;
+    for (unsigned i = 0; i < s->threads; i++)
+        if (!(s->scratch[i] = token_scratch_new(m->tokenizer))) return false;
+    return true;
+}
+
+sabok_status sequences_tokenize(struct sequences *s, const sabok_model *m, const struct text_source *source,
+                                sabok_error *err) {
+    if (!m->tokenizer) return error_set(err, SABOK_EINVAL, m->name, "the model has no tokenizer");
+    struct tokenize_job job = {
+        .s = s,
+        .m = m,
+        .source = source,
+        .owner = mem_array(source->n, sizeof *job.owner),
+        .begin = mem_array(source->n, sizeof *job.begin),
+    };
+    bool ok = job.owner && job.begin && tokenize_prepare(s, m) && sequences_reserve(s, source->n);
+    if (ok) {
+        if (source->n > TOKENIZE_GRAIN && s->threads > 1)
+            team_run(m->team, s->threads, tokenize_work, &job);
+        else
+            tokenize_work(&job, 0, 1);
+        ok = !job.failed;
+    }
+    for (size_t i = 0; ok && i < s->n; i++) {
+        s->ids[i] = s->lists[job.owner[i]].ids + job.begin[i];
+        s->types[i] = s->lists[job.owner[i]].types + job.begin[i];
+    }
+    mem_free(job.owner);
+    mem_free(job.begin);
+    return ok ? SABOK_OK : error_memory(err, m->name);
+}
+
+// ------------------------------------------------------------------------------------------ computing
+struct group {
+    size_t first, count, tokens;
+    size_t row; // of its first sequence, in tokens
+};
+
+struct compute_job {
+    const struct sequences *s;
+    const sabok_model *m;
+    const struct sequences_run *run;
+    struct group *groups;
+    size_t count;
+    size_t most_tokens, most_count; // of a group
+    _Atomic size_t next;
+    _Atomic bool failed;
+    pthread_mutex_t lock;
+    sabok_error err;
+    sabok_status status;
+};
+
+static size_t group_target(const struct compute_job *job, size_t total) {
+    if (job->run->batch_tokens) return job->run->batch_tokens;
+    const size_t threads = team_size(job->m->team);
+    const size_t rounds = (total + threads * GROUP_TOKENS - 1) / (threads * GROUP_TOKENS);
+    return rounds ? (total + rounds * threads - 1) / (rounds * threads) : 1;
+}
+
+static void groups_make(struct compute_job *job) {
+    const struct sequences_run *run = job->run;
+    size_t total = 0, row = 0;
+    for (size_t i = run->begin; i < run->end; i++)
+        total += job->s->length[i];
+    const size_t target = group_target(job, total);
+    for (size_t i = run->begin; i < run->end; i++) {
+        const size_t length = job->s->length[i];
+        struct group *g = job->count ? &job->groups[job->count - 1] : NULL;
+        // A group may end a little over its target rather than leave a small one behind.
+        if (!g || g->tokens + length / 2 >= target) {
+            g = &job->groups[job->count++];
+            *g = (struct group){.first = i, .row = row};
+        }
+        g->count++;
+        g->tokens += length;
+        row += length;
+        job->most_tokens = size_max(job->most_tokens, g->tokens);
+        job->most_count = size_max(job->most_count, g->count);
+    }
+}
+
+static sabok_status group_run(struct compute_job *job, const struct group *g, struct team *team,
+                              sabok_error *err) {
+    const sabok_model *m = job->m;
+    struct session *s = session_take(m, job->run->kind, job->most_tokens, job->most_count, err);
+    if (!s) return SABOK_ENOMEM;
+    for (size_t i = g->first; i < g->first + g->count; i++)
+        session_add(m, s, job->s->ids[i], job->s->types[i], job->s->length[i]);
+    float *out = job->run->kind == PROGRAM_EMBED
+                     ? job->run->out + (g->first - job->run->begin) * m->embed_width
+                     : job->run->out + g->row * m->config.D;
+    const sabok_status status = session_run(m, s, team, out, err);
+    session_give(m, s);
+    return status;
+}
+
+static void compute_lane(void *ctx, unsigned thread, unsigned threads) {
+    (void)thread, (void)threads;
+    struct compute_job *job = ctx;
+    for (size_t i; (i = atomic_fetch_add(&job->next, 1)) < job->count && !atomic_load(&job->failed);) {
+        sabok_error err = {0};
+        const sabok_status status = group_run(job, &job->groups[i], NULL, &err);
+        if (status == SABOK_OK) continue;
+        pthread_mutex_lock(&job->lock);
+        if (!atomic_exchange(&job->failed, true)) {
+            job->err = err;
+            job->status = status;
+        }
+        pthread_mutex_unlock(&job->lock);
+    }
+}
+
+// Whether groups, taken in turn by the least busy thread, fill the threads evenly.
+static bool lanes_balanced(const struct compute_job *job, unsigned threads) {
+    if (threads < 2 || job->count < threads) return false;
+    if (job->count >= 16 * (size_t)threads) return true;
+    size_t load[64] = {0}, total = 0, most = 0;
+    if (threads > COUNT(load)) return false;
+    for (size_t i = 0; i < job->count; i++) {
+        size_t least = 0;
+        for (size_t t = 1; t < threads; t++)
+            if (load[t] < load[least]) least = t;
+        load[least] += job->groups[i].tokens;
+        total += job->groups[i].tokens;
+        most = size_max(most, load[least]);
+    }
+    return (double)most * threads <= LANE_IMBALANCE * (double)total;
+}
+
+static sabok_status compute_groups(struct compute_job *job, sabok_error *err) {
+    struct team *team = job->m->team;
+    const unsigned threads = team_size(team);
+    if (lanes_balanced(job, threads)) {
+        team_run(team, threads, compute_lane, job);
+        if (err && job->status != SABOK_OK) *err = job->err;
+        return job->status;
+    }
+    for (size_t i = 0; i < job->count; i++)
+        TRY(group_run(job, &job->groups[i], threads > 1 ? team : NULL, err));
+    return SABOK_OK;
+}
+
+sabok_status sequences_compute(const struct sequences *s, const sabok_model *m,
+                               const struct sequences_run *run, sabok_error *err) {
+    if (run->begin == run->end) return SABOK_OK;
+    struct compute_job job = {
+        .s = s, .m = m, .run = run, .groups = mem_array(run->end - run->begin, sizeof *job.groups)};
+    if (!job.groups) return error_memory(err, m->name);
+    pthread_mutex_init(&job.lock, NULL);
+    groups_make(&job);
+    const sabok_status status = compute_groups(&job, err);
+    pthread_mutex_destroy(&job.lock);
+    mem_free(job.groups);
+    return status;
+}

@@ -3,9 +3,13 @@
 
 #include <string.h>
 
-extern const struct model_family bert_family;
+extern const struct model_family bert_family, roberta_family, xlm_roberta_family, camembert_family,
+    electra_family, distilbert_family, albert_family, mpnet_family;
 
-static const struct model_family *const family_list[] = {&bert_family};
+static const struct model_family *const family_list[] = {
+    &bert_family,    &roberta_family,    &xlm_roberta_family, &camembert_family,
+    &electra_family, &distilbert_family, &albert_family,      &mpnet_family,
+};
 
 static sabok_status family_unknown(const struct config *c, const char *found, sabok_error *err) {
     char names[512] = "";

@@ -25,16 +25,25 @@ struct layer_w {
     struct norm_w output_norm;
 };
 struct encoder_w {
-    struct weight word, position, type; // [V, D], [positions, D], [types, D]
+    struct weight word, position, type; // [V, E], [positions, E], [types, E]
     struct norm_w norm;
-    struct layer_w *layers; // [L]
+    struct linear_w project;      // E -> D, where they differ
+    struct layer_w *layers;       // [stored_layers]
+    struct weight relative;       // [buckets, H]: score bias by distance, MPNet
+    struct weight relative_tiles; // [H, 2 * positions - 1], made of it when loaded
 };
 
 // What encoders share; the ranges are checked when the config is read.
 struct encoder_config {
-    uint64_t V, D, L, H, F;
-    uint64_t positions, types;
-    uint64_t position_first; // position of a sequence's first token
+    uint64_t V, E, D, L, H, F;
+    uint64_t stored_layers;    // in the file; layers may be shared
+    uint64_t positions, types; // types 0: no segment table
+    uint64_t position_first;   // position of a sequence's first token
+    bool positions_skip_pad;   // a pad token in the text stays at position_first - 1 and is not counted
+                               // (RoBERTa)
+    uint64_t pad_id;
+    uint64_t groups, inner; // ALBERT: groups of `inner` stored layers
+    uint64_t buckets;       // MPNet
     float eps;
     enum act act;
 };
@@ -58,6 +67,23 @@ void visit_linear(struct visitor *v, struct linear_w *l, uint64_t out, uint64_t 
 void visit_norm(struct visitor *v, struct norm_w *n, uint64_t D, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+// The layer that BERT and its descendants share: x = norm(x + out(attention)); x = norm(x +
+// down(act(up(x)))). Visits its sixteen weights by the names of a family; each name is formatted with the
+// layer's own prefix.
+struct layer_names {
+    const char *q, *k, *v, *out, *attention_norm, *up, *down, *output_norm;
+};
+void visit_layer(struct visitor *v, struct layer_w *l, const struct encoder_config *c, const char *prefix,
+                 const struct layer_names *names);
+val block_layer(prog *p, const struct layer_w *l, const struct encoder_config *c, val x, val relative);
+// x = norm(word[id] + position[i] (+ type[s])), projected to D where E differs.
+val block_embeddings(prog *p, const struct encoder_w *w, const struct encoder_config *c);
+// Embeddings, then L layers.
+val block_encoder(prog *p, const struct encoder_w *w, const struct encoder_config *c);
+// The config keys that BERT's descendants share, over the defaults already in *out.
+sabok_status config_bert_keys(const struct config *c, struct encoder_config *out, sabok_error *err);
+sabok_status config_check(const struct config *c, const struct encoder_config *out, sabok_error *err);
+
 val block_linear(prog *p, const struct linear_w *l, val x);
 val block_norm(prog *p, const struct norm_w *n, val x, float eps);
 
@@ -68,8 +94,10 @@ struct model_family {
     const char *prefix;     // that checkpoints with a head put before every name
     sabok_status (*configure)(struct encoder_config *out, const struct config *c, sabok_error *err);
     void (*weights)(struct encoder_w *w, const struct encoder_config *c, struct visitor *v);
-    val (*forward)(prog *p, const struct encoder_w *w,
-                   const struct encoder_config *c); // last hidden states [T, D]
+    // Last hidden states [T, D].
+    val (*forward)(prog *p, const struct encoder_w *w, const struct encoder_config *c);
+    // After loading; or NULL.
+    sabok_status (*prepare)(struct encoder_w *w, const struct encoder_config *c, sabok_error *err);
 };
 // By config.json; an unknown model_type is an error that lists those there are.
 sabok_status family_find(const struct config *c, const struct model_family **out, sabok_error *err);

@@ -172,10 +172,11 @@ static sabok_status open_folder(struct sabok_model *m, const sabok_open_opts *op
 static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
     TRY(family_find(m->config_file, &m->family, err));
     TRY(m->family->configure(&m->config, m->config_file, err));
-    m->weights.layers = mem_zalloc(m->config.L * sizeof *m->weights.layers);
+    m->weights.layers = mem_zalloc(m->config.stored_layers * sizeof *m->weights.layers);
     if (!m->weights.layers) return error_memory(err, m->name);
     TRY(open_modules(m, err));
     TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
+    if (m->family->prepare) TRY(m->family->prepare(&m->weights, &m->config, err));
     return open_programs(m, err);
 }
 
@@ -256,6 +257,7 @@ void sabok_close(sabok_model *m) {
     pack_free(m->packs);
     struct visitor v = {.visit = close_visit};
     if (m->weights.layers && (m->dense || m->dense_count == 0)) model_weights(m, &v);
+    weight_free(&m->weights.relative_tiles);
     mem_free(m->weights.layers);
     mem_free(m->dense);
     sabok_tokenizer_close(m->tokenizer);

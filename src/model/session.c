@@ -111,12 +111,15 @@ void session_add(const struct sabok_model *m, struct session *s, const uint32_t 
                  size_t length) {
     ASSERT(s->T + length <= plan_tokens(s->plan) && s->B < plan_sequences(s->plan));
     memcpy(s->ids + s->T, ids, length * sizeof *ids);
-    if (types)
+    if (types && m->config.types > 1) // a table of one row serves every segment
         memcpy(s->types + s->T, types, length * sizeof *types);
     else
         memset(s->types + s->T, 0, length * sizeof *s->types);
-    for (size_t i = 0; i < length; i++)
-        s->positions[s->T + i] = (uint32_t)(m->config.position_first + i);
+    uint32_t position = (uint32_t)m->config.position_first;
+    for (size_t i = 0; i < length; i++) {
+        const bool pad = m->config.positions_skip_pad && ids[i] == m->config.pad_id;
+        s->positions[s->T + i] = pad ? (uint32_t)m->config.position_first - 1 : position++;
+    }
     s->T += length;
     s->offsets[++s->B] = (uint32_t)s->T;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-val op_attention(prog *p, val q, val k, val v, size_t H) {
+val op_attention(prog *p, val q, val k, val v, val relative, size_t H) {
     if (!q || !k || !v) return 0;
     const struct shape qs = prog_value(p, q)->shape, ks = prog_value(p, k)->shape,
                        vs = prog_value(p, v)->shape;
@@ -12,8 +12,13 @@ val op_attention(prog *p, val q, val k, val v, size_t H) {
         qs.dim[1] % (int64_t)H != 0)
         return prog_fail(p, "attention: q %s, k %s, v %s do not fit %zu heads", shape_text(&qs, qt),
                          shape_text(&ks, kt), shape_text(&vs, vt), H);
+    if (relative) {
+        const struct shape rs = prog_value(p, relative)->shape;
+        if (rs.rank != 2 || rs.dim[0] != (int64_t)H || rs.dim[1] % 2 != 1)
+            return prog_fail(p, "attention: relative %s does not fit %zu heads", shape_text(&rs, qt), H);
+    }
     const struct attention_params params = {.H = (uint32_t)H, .d = (uint32_t)(qs.dim[1] / (int64_t)H)};
-    const val in[] = {q, k, v};
+    const val in[] = {q, k, v, relative};
     return prog_emit(p, OP_ATTENTION, in, COUNT(in), &params, sizeof params, qs, DT_F32);
 }
 
@@ -46,6 +51,11 @@ static void attention_bind(const struct run_view *view, struct step *step) {
         .d = params->d,
         .scale = 1.0f / sqrtf((float)params->d),
     };
+    if (r->in[3]) {
+        step->args.attention.bias = view->address[r->in[3]];
+        step->args.attention.bias_span = (size_t)prog_value(view->p, r->in[3])->shape.dim[1];
+        step->args.attention.bias_zero = step->args.attention.bias_span / 2;
+    }
     step->units = view->block_count * params->H;
     step->grain = 1;
 }

@@ -90,9 +90,9 @@ val op_layer_norm(prog *p, val x, val gamma, val beta, float eps);
 val op_act(prog *p, val x, enum act act); // ACT_NONE returns x
 val op_add(prog *p, val x, val y);
 
-// softmax(q k^T / sqrt(d)) v for each of H heads and each sequence (Vaswani et al., 2017); q, k, v [T, H *
-// d].
-val op_attention(prog *p, val q, val k, val v, size_t H);
+// softmax(q k^T / sqrt(d) + relative) v for each of H heads and each sequence (Vaswani et al., 2017); q, k, v
+// [T, H * d]. relative: 0, or a weight [H, 2 P - 1] whose column key - query + P - 1 is added to the score.
+val op_attention(prog *p, val q, val k, val v, val relative, size_t H);
 
 // One row a sequence; several modes stand side by side in the order given. offsets: the I32 input [B + 1].
 // -> [B, D * count]
@@ -114,8 +114,7 @@ struct norm_params { // in: x, residual or 0, gamma, beta
 struct act_params { // in: x
     enum act act;
 };
-struct attention_params { // in: q, k, v; each starts at a column of its value, so that one value may hold all
-                          // three
+struct attention_params { // in: q, k, v, relative or 0; q, k and v start at a column of their value
     uint32_t H, d;
     uint32_t column[3];
 };

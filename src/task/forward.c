@@ -16,7 +16,7 @@ static sabok_status forward_check(const sabok_model *m, const uint32_t *ids, con
         if (ids[t] >= c->V)
             return error_set(err, SABOK_EINVAL, m->name, "token %zu has id %u, expected less than %llu", t,
                              ids[t], (unsigned long long)c->V);
-        if (types && types[t] >= c->types)
+        if (types && c->types > 1 && types[t] >= c->types)
             return error_set(err, SABOK_EINVAL, m->name, "token %zu has segment %u, expected less than %llu",
                              t, types[t], (unsigned long long)c->types);
     }

@@ -32,7 +32,8 @@ static unsigned long replay_path(const char *path) {
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (e->d_name[0] == '.') continue;
         char full[4096];
-        if (snprintf(full, sizeof full, "%s/%s", path, e->d_name) < (int)sizeof full) done += replay_path(full);
+        if (snprintf(full, sizeof full, "%s/%s", path, e->d_name) < (int)sizeof full)
+            done += replay_path(full);
     }
     if (dir) closedir(dir);
     return done;

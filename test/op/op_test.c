@@ -56,7 +56,7 @@ static void test_each_op_refuses(void **state) {
     float data[N * D], vector[N];
     const struct weight w = test_weight("w", WEIGHT_TABLE, N, D, data);
     const struct weight g = test_weight("g", WEIGHT_GAIN, N, 0, vector);
-    for (int which = 0; which < 7; which++) {
+    for (int which = 0; which < 8; which++) {
         prog p;
         prog_init(&p);
         const val x = prog_input(&p, "x", DT_F32, (struct shape){2, {DIM_T, D}}, 0);
@@ -74,10 +74,10 @@ static void test_each_op_refuses(void **state) {
             out = op_add(&p, x, z);
             break;
         case 2:
-            out = op_attention(&p, x, x, z, 4);
+            out = op_attention(&p, x, x, z, 0, 4);
             break;
         case 3:
-            out = op_attention(&p, x, x, x, 5);
+            out = op_attention(&p, x, x, x, 0, 5);
             break;
         case 4:
             out = op_act(&p, line, ACT_GELU);
@@ -87,6 +87,9 @@ static void test_each_op_refuses(void **state) {
             break;
         case 6:
             out = op_pool(&p, line, line, &mode, 1);
+            break;
+        case 7:
+            out = op_attention(&p, x, x, x, table, 4);
             break;
         }
         if (out != 0) fail_msg("case %d was accepted", which);

@@ -35,7 +35,7 @@ extern "C" {
 // "0.1.0"; static storage.
 SABOK_API const char *sabok_version(void);
 
-// ---------------------------------------------------------------------------------------------- errors
+// ---- errors
 
 typedef enum sabok_status {
     SABOK_OK = 0,
@@ -77,7 +77,7 @@ SABOK_API void sabok_log_set(sabok_log_fn *fn, void *ctx, sabok_log_level most_d
 // Receives printed text piece by piece; returns 0 to go on, anything else to stop with SABOK_ECANCELED.
 typedef int sabok_write_fn(void *ctx, const char *text, size_t length);
 
-// ---------------------------------------------------------------------------------------------- models
+// ---- models
 
 typedef struct sabok_model sabok_model; // shared
 
@@ -132,7 +132,7 @@ SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print w
                                          const sabok_print_opts *opts, sabok_write_fn *write, void *ctx,
                                          sabok_error *err);
 
-// ---------------------------------------------------------------------------------------------- embedding
+// ---- embedding
 
 typedef struct sabok_embed_opts {
     const size_t *text_lengths; // [n], or NULL
@@ -178,7 +178,7 @@ typedef enum sabok_similarity_fn {
 SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_t nb, size_t width,
                                 sabok_similarity_fn fn, float *out);
 
-// ---------------------------------------------------------------------------------------------- tokenizing
+// ---- tokenizing
 
 typedef struct sabok_tokenizer sabok_tokenizer; // shared
 
@@ -237,8 +237,7 @@ SABOK_API size_t sabok_encodings_count(const sabok_encodings *encs);
 SABOK_API const sabok_encoding *sabok_encodings_get(const sabok_encodings *encs, size_t i);
 SABOK_API void sabok_encodings_free(sabok_encodings *encs);
 
-// ---------------------------------------------------------------------------------------------- data in and
-// out
+// ---- data in and out
 
 // A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Bounded
 // memory. Errors name the file and the line.
@@ -300,12 +299,12 @@ SABOK_API size_t sabok_format_double(double x, char out[32]);
 // JSON string with quotes into out; returns the bytes needed (without NUL). Writes at most `size`.
 SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char *out, size_t size);
 
-// ---------------------------------------------------------------------------------------------- metrics
+// ---- metrics
 
 SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);  // NaN when undefined
 SABOK_API double sabok_spearman(const double *x, const double *y, size_t n); // ties share their mean rank
 
-// ---------------------------------------------------------------------------------------------- the machine
+// ---- the machine
 
 // What the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family.
 SABOK_API sabok_status sabok_cpu_print(bool json, sabok_write_fn *write, void *ctx, sabok_error *err);

@@ -22,7 +22,7 @@ _Noreturn void assert_fail(const char *condition, const char *file, int line);
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-// ------------------------------------------------------------------------------------------ checked
+// ---- checked
 // (checked.c) Arithmetic on sizes read from files. False when the result does not fit; *out is then
 // unspecified.
 static inline bool mul_ok(size_t a, size_t b, size_t *out) {
@@ -42,7 +42,7 @@ static inline size_t round_up(size_t n, size_t to) {
     return (n + to - 1) / to * to;
 }
 
-// ------------------------------------------------------------------------------------------ memory (mem.c)
+// ---- memory (mem.c)
 // All heap use. NULL when out of memory (never aborts). n = 0 gives a valid pointer.
 void *mem_alloc(size_t n);
 void *mem_zalloc(size_t n);
@@ -65,7 +65,7 @@ int64_t mem_live(void);   // blocks not yet freed
 // Grows *items (elements of `size` bytes, capacity *cap) to hold at least `need`; false when out of memory.
 bool mem_grow(void **items, size_t *cap, size_t need, size_t size);
 
-// ------------------------------------------------------------------------------------------ arena (arena.c)
+// ---- arena (arena.c)
 // Bump allocation, freed at once. 16-byte aligned.
 struct arena {
     struct arena_block *head;
@@ -78,7 +78,7 @@ char *arena_printf(struct arena *a, const char *format, ...) __attribute__((form
 void arena_reset(struct arena *a); // keeps one block for reuse
 void arena_free(struct arena *a);
 
-// ------------------------------------------------------------------------------------------ errors (error.c)
+// ---- errors (error.c)
 // Fills *err (may be NULL) with "where: message" and returns code. `where` may be NULL.
 sabok_status error_set(sabok_error *err, sabok_status code, const char *where, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -93,7 +93,7 @@ sabok_status error_errno(sabok_error *err, const char *where, const char *what);
 void log_message(sabok_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3))); // log.c
 
-// ------------------------------------------------------------------------------------------ cpu (cpu.c)
+// ---- cpu (cpu.c)
 enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVXVNNI, ISA_AVX512, ISA_VNNI, ISA_BF16, ISA_AMX, ISA_COUNT };
 // ISA_AVX2 means avx2 + fma + f16c; AVX512 means f, bw, dq, vl, cd; VNNI adds avx512_vnni; BF16 adds
 // avx512_bf16; AMX adds amx tile, bf16, int8 with the kernel's permission. AVXVNNI stands beside AVX512,
@@ -107,7 +107,7 @@ const char *cpu_isa_problem(void);
 unsigned cpu_count(void);          // CPUs this process may use: affinity mask and cgroup quota
 size_t cpu_cache_bytes(int level); // 1 (data), 2, 3; a sane default when unknown
 
-// ------------------------------------------------------------------------------------------ threads (team.c)
+// ---- threads (team.c)
 // A team of n threads, the caller being thread 0. One region runs at a time; callers from other threads
 // queue.
 struct team;
@@ -120,7 +120,7 @@ void team_run(struct team *team, unsigned threads, team_fn *fn, void *ctx); // t
 // Inside a region: waits for all threads of the region. Spins, then sleeps on a futex.
 void team_barrier(struct team *team);
 
-// ------------------------------------------------------------------------------------------ files (map.c)
+// ---- files (map.c)
 struct file_map {
     const uint8_t *data;
     size_t size;
@@ -143,7 +143,7 @@ sabok_status out_close(struct out_file *f, bool commit, sabok_error *err); // al
 // For tests: the k-th write, fsync or rename fails with `error_number` (short writes when 0).
 void out_fail_at(uint64_t k, int error_number);
 
-// ------------------------------------------------------------------------------------------ json (json.c,
+// ---- json (json.c,
 // jsonw.c) Strict pull reader over a buffer (RFC 8259, UTF-8 checked, depth at most 64, duplicate keys
 // reported by the caller who cares). Sticky error: after a failure every call returns false / JSON_ERROR.
 enum json_kind { JSON_ERROR, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
@@ -201,7 +201,7 @@ void json_out_float(struct json_out *o, float x);   // shortest that reads back 
 void json_out_bool(struct json_out *o, bool x);
 void json_out_raw(struct json_out *o, const char *s, size_t n);
 
-// ------------------------------------------------------------------------------------------ text buffers
+// ---- text buffers
 // (buf.c) A growing byte buffer with sticky out-of-memory.
 struct buf {
     char *data;
@@ -212,7 +212,7 @@ void buf_put(struct buf *b, const void *data, size_t n);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_free(struct buf *b);
 
-// ------------------------------------------------------------------------------------------ hash, rng, clock
+// ---- hash, rng, clock
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed); // hash.c; not for security
 void sha256(const void *data, size_t n, uint8_t out[32]);
 

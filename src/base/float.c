@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// ---------------------------------------------------------------------------------------------- spelling
+// ---- spelling
 
 // 0.d1d2d3... * 10^point, the digits without trailing zeros.
 struct decimal {
@@ -79,7 +79,7 @@ static void decimal_fill(struct decimal *d, uint64_t m, int exponent) {
     memcpy(d->digits, text + at, (size_t)d->count);
 }
 
-// ---------------------------------------------------------------------------------------------- floats
+// ---- floats
 
 #define POWER_MIN (-31)
 // 10^p for p = -31 ... 45: the upper 64 bits, rounded up.
@@ -150,7 +150,7 @@ size_t sabok_format_float(float x, char out[32]) {
     return decimal_put(out, &d, negative);
 }
 
-// ---------------------------------------------------------------------------------------------- doubles
+// ---- doubles
 
 // An unsigned integer of up to 1,280 bits: 4 * 2^1074 * 10 and 10^309 * 16 are below it.
 #define BIG_LIMBS 40

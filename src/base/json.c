@@ -18,7 +18,7 @@ void json_init(struct json *j, const char *text, size_t size, const char *where,
     *j = (struct json){.text = text, .size = size, .where = where, .err = err, .arena = arena};
 }
 
-// ---------------------------------------------------------------------------------------------- errors
+// ---- errors
 
 bool json_fail(struct json *j, const char *format, ...) {
     if (j->failed) return false;
@@ -46,7 +46,7 @@ static bool fail_found(struct json *j, const char *expected) {
     return json_fail(j, "found byte 0x%02x, expected %s", c, expected);
 }
 
-// ---------------------------------------------------------------------------------------------- structure
+// ---- structure
 
 static inline bool is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -144,7 +144,7 @@ bool json_item(struct json *j) {
     return container_next(j, ']', "',' or ']'");
 }
 
-// ---------------------------------------------------------------------------------------------- strings
+// ---- strings
 
 // Length of the valid UTF-8 sequence at p (0: invalid), for a first byte >= 0x80: Unicode, table 3-7.
 static size_t utf8_length(const unsigned char *p, size_t left) {
@@ -313,7 +313,7 @@ bool json_key(struct json *j, struct json_text *key) {
     return key_begin(j) && string_read(j, key) && key_colon(j);
 }
 
-// ---------------------------------------------------------------------------------------------- literals
+// ---- literals
 
 static bool literal_read(struct json *j, const char *word) {
     size_t n = strlen(word);
@@ -334,7 +334,7 @@ bool json_null(struct json *j) {
     return expect_kind(j, JSON_NULL) && literal_read(j, "null");
 }
 
-// ---------------------------------------------------------------------------------------------- numbers
+// ---- numbers
 
 struct number {
     size_t begin, end; // bytes of the text
@@ -457,7 +457,7 @@ bool json_i64(struct json *j, int64_t *out) {
     return true;
 }
 
-// ---------------------------------------------------------------------------------------------- skipping
+// ---- skipping
 
 // Depth is bounded by JSON_DEPTH, so the recursion is.
 bool json_skip(struct json *j) {

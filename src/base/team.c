@@ -51,7 +51,7 @@ struct team {
 // The team whose region this thread is in.
 static _Thread_local const struct team *inside;
 
-// ---------------------------------------------------------------------------------------------- waiting
+// ---- waiting
 
 static void relax(void) {
 #if defined(__SSE__)
@@ -103,7 +103,7 @@ static void wait_for(const struct team *team, const struct wait *w) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- arithmetic
+// ---- arithmetic
 
 // Every thread computes in the default floating point environment, whatever mode the calling program chose:
 // else the bits of a result would hang on which thread made it. Returns what float_leave restores.
@@ -136,7 +136,7 @@ static void float_leave(const float_env *env) {
 }
 #endif
 
-// ---------------------------------------------------------------------------------------------- workers
+// ---- workers
 
 static void *worker_main(void *arg) {
     struct worker *w = arg;
@@ -206,7 +206,7 @@ static void team_end(struct team *team, unsigned end) {
     mem_unmap(team, team->bytes);
 }
 
-// ---------------------------------------------------------------------------------------------- the team
+// ---- the team
 
 struct team *team_new(unsigned threads, bool pin, sabok_error *err) {
     ASSERT(threads >= 1);

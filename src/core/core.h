@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-// ------------------------------------------------------------------------------------------ dtype (dtype.c)
+// ---- dtype (dtype.c)
 // X(name, safetensors' spelling, bits)
 #define DTYPE_LIST(X)                                                                                        \
     X(F32, "F32", 32)                                                                                        \
@@ -37,7 +37,7 @@ uint16_t f32_to_f16(float x);
 float bf16_to_f32(uint16_t x);
 float f16_to_f32(uint16_t x);
 
-// ------------------------------------------------------------------------------------------ shape (shape.c)
+// ---- shape (shape.c)
 #define SHAPE_RANK 4
 // Two sizes are known only when a batch arrives; everything else is a number.
 #define DIM_T (-1) // tokens of the batch
@@ -54,7 +54,7 @@ const char *shape_text(const struct shape *s, char out[SHAPE_TEXT]);
 // Elements once T and B are known; false on overflow.
 bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out);
 
-// ------------------------------------------------------------------------------------------ weights
+// ---- weights
 // (weight.c) A weight as the model sees it: a name, a role, a shape. How it is stored is not the model's
 // business.
 enum weight_role {
@@ -80,7 +80,7 @@ struct weight {
 };
 void weight_free(struct weight *w); // frees owned and packed
 
-// ------------------------------------------------------------------------------------------ program (prog.c)
+// ---- program (prog.c)
 typedef uint32_t val; // index of a value; 0 is "no value", and what an op with an error returns
 
 enum value_kind { VALUE_TEMP, VALUE_INPUT, VALUE_OUTPUT, VALUE_WEIGHT };
@@ -136,7 +136,7 @@ val prog_emit(prog *p, uint16_t op, const val *in, size_t inputs, const void *pa
 val prog_fail(prog *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct value *prog_value(const prog *p, val v);
 
-// ------------------------------------------------------------------------------------------ batch (batch.c)
+// ---- batch (batch.c)
 // One ragged batch: sequences one after another, no padding. All arrays are the caller's.
 struct batch {
     size_t T, B;
@@ -144,6 +144,7 @@ struct batch {
     const uint32_t *types;     // [T]
     const uint32_t *positions; // [T]
     const uint32_t *offsets;   // [B + 1]
+    const float *rows;         // [T, D], for programs that start from hidden states
 };
 
 #endif

@@ -10,15 +10,15 @@
 #include "op/op.h"
 
 // Slots of a program's inputs, filled from struct batch, and of its outputs, filled by the caller.
-enum input_slot { INPUT_IDS, INPUT_TYPES, INPUT_POSITIONS, INPUT_OFFSETS, INPUT_COUNT };
+enum input_slot { INPUT_IDS, INPUT_TYPES, INPUT_POSITIONS, INPUT_OFFSETS, INPUT_ROWS, INPUT_COUNT };
 enum { OUTPUT_MAX = 4 };
 
-// ------------------------------------------------------------------------------------------ fuse.c
+// ---- fuse.c
 // Rewrites in place: linear + act, linear + add, add + layer_norm, and the three projections of an attention.
 // Tapped values stay. The function computed stays; bits stay (the epilogues round as the single ops do).
 void prog_fuse(prog *p);
 
-// ------------------------------------------------------------------------------------------ pack.c
+// ---- pack.c
 // Weights of linear records in the panels of the bound kernel. One set belongs to a model and is shared by
 // plans; safe from many threads.
 struct pack_set;
@@ -33,7 +33,7 @@ sabok_status pack_program(struct pack_set *set, const prog *p, const struct kern
 const struct packed_linear *pack_find(struct pack_set *set, const prog *p, const struct record *r);
 size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel);
 
-// ------------------------------------------------------------------------------------------ memory.c
+// ---- memory.c
 // Stages, then addresses. A record's stage is the first in which all its inputs are ready; records of one
 // stage run between two barriers. Temporaries share one arena by their lifetime in stages.
 struct memory_plan {
@@ -45,7 +45,7 @@ struct memory_plan {
 sabok_status memory_plan_make(struct memory_plan *m, const prog *p, size_t T, size_t B, sabok_error *err);
 void memory_plan_free(struct memory_plan *m);
 
-// ------------------------------------------------------------------------------------------ run.c
+// ---- run.c
 struct plan;
 // Called after each record with its output [rows, D], when a plan is watched. Nonzero stops the run.
 typedef int plan_watch_fn(void *ctx, const prog *p, const struct record *r, const float *out, size_t rows,
@@ -82,18 +82,18 @@ double prog_flops(const prog *p, double T, double B, double pairs);
 // True when the program may be cut at sequence borders.
 bool prog_splits(const prog *p);
 
-// ------------------------------------------------------------------------------------------ eager.c
+// ---- eager.c
 // SABOK_EAGER=1: each record runs as it is emitted, unfused, into memory of its own. Attach before building;
 // outputs are copied by eager_finish.
 struct eager;
 struct eager *eager_attach(prog *p, const struct batch *batch, sabok_error *err);
 sabok_status eager_finish(struct eager *e, const prog *p, float *const *outputs, sabok_error *err); // frees e
 
-// ------------------------------------------------------------------------------------------ tap.c
+// ---- tap.c
 // Marks the values named `name` (exact, or a prefix ending in '*') so that fuse keeps them. Returns how many.
 size_t prog_tap(prog *p, const char *name);
 
-// ------------------------------------------------------------------------------------------ print.c
+// ---- print.c
 struct print_target {
     bool json;
     sabok_write_fn *write;

@@ -4,20 +4,20 @@
 
 #include "core/core.h"
 
-// ------------------------------------------------------------------------------------------ order.c
+// ---- order.c
 // compare(ctx, a, b): negative when item a comes before item b, 0 when they are equal.
 typedef int order_compare(const void *ctx, uint32_t a, uint32_t b);
 // The numbers 0 .. n - 1 in rising order of their items; equal ones keep their order. Free with mem_free.
 // NULL when out of memory or n does not fit.
 uint32_t *order_new(size_t n, order_compare *compare, const void *ctx);
 
-// ------------------------------------------------------------------------------------------ quote.c
+// ---- quote.c
 // Text of a file, made fit for one line of an error message: control bytes and bad UTF-8 become '?', and what
 // is longer than the room ends in "...". Returns out.
 #define QUOTE_TEXT 100
 const char *quote_text(const char *text, size_t n, char out[QUOTE_TEXT]);
 
-// ------------------------------------------------------------------------------------------ safetensors.c
+// ---- safetensors.c
 // The format: https://github.com/huggingface/safetensors; the rules enforced are numbered in docs/formats.md.
 struct tensor_entry {
     const char *name; // NUL-ended, lives with the reader (names with a NUL byte are refused)
@@ -60,7 +60,7 @@ struct tensor_out { // safetensors_writer.c
 sabok_status safetensors_write(const char *path, const struct tensor_out *tensors, size_t n,
                                const char *const (*metadata)[2], size_t metadata_count, sabok_error *err);
 
-// ------------------------------------------------------------------------------------------ store.c
+// ---- store.c
 // All tensors of a model folder: model.safetensors, or the shards that model.safetensors.index.json names.
 struct tensor_store;
 struct tensor_store *store_open(const char *folder, bool read, sabok_error *err);
@@ -72,7 +72,7 @@ const char *store_path(const struct tensor_store *s, const struct tensor_entry *
 // The entry's bytes have been copied elsewhere: its whole pages may leave memory.
 void store_drop(const struct tensor_store *s, const struct tensor_entry *e);
 
-// ------------------------------------------------------------------------------------------ config.c
+// ---- config.c
 // One JSON object, read whole: top-level keys, typed getters that check ranges. Errors name file, key, value
 // found, value expected, and the byte.
 struct config;
@@ -98,7 +98,7 @@ const char *config_key(const struct config *c, size_t i);
 sabok_status config_strings(const struct config *c, const char *key, const char *const **out, size_t *n,
                             sabok_error *err); // ["a", "b"]
 
-// ------------------------------------------------------------------------------------------ sentence.c
+// ---- sentence.c
 // The sentence-transformers files of a folder: modules.json and what it names. A folder without modules.json
 // is a plain transformer with mean pooling.
 enum module_kind { MODULE_TRANSFORMER, MODULE_POOLING, MODULE_DENSE, MODULE_NORMALIZE };
@@ -135,7 +135,7 @@ struct sentence_folder {
 sabok_status sentence_open(struct sentence_folder *out, const char *folder, sabok_error *err);
 void sentence_close(struct sentence_folder *s);
 
-// ------------------------------------------------------------------------------------------ format.c
+// ---- format.c
 // The format that a file's ending names, or `otherwise`.
 sabok_format format_of_path(const char *path, sabok_format otherwise);
 

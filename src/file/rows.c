@@ -47,7 +47,7 @@ static const char *place_text(const struct sabok_rows *r, char out[PLACE_TEXT]) 
     return out;
 }
 
-// ------------------------------------------------------------------------------------------ records
+// ---- records
 
 // Reads more behind data[end]; at the end of the file sets `ended`.
 static sabok_status rows_fill(struct sabok_rows *r, sabok_error *err) {
@@ -142,7 +142,7 @@ static int rows_record(struct sabok_rows *r, char **text, size_t *n, sabok_error
     return 1;
 }
 
-// ------------------------------------------------------------------------------------------ CSV and TSV
+// ---- CSV and TSV
 
 static sabok_status field_add(struct sabok_rows *r, char *data, size_t size, sabok_error *err) {
     if (!mem_grow((void **)&r->fields, &r->field_cap, r->field_count + 1, sizeof *r->fields))
@@ -238,7 +238,7 @@ static int table_next(struct sabok_rows *r, const char **fields, size_t *lengths
     return 1;
 }
 
-// ------------------------------------------------------------------------------------------ columns
+// ---- columns
 
 // Edit distance of two names, of which the first 63 bytes count.
 static size_t name_distance(const char *a, const char *b) {
@@ -343,7 +343,7 @@ static sabok_status table_open(struct sabok_rows *r, bool no_header, sabok_error
     return SABOK_OK;
 }
 
-// ------------------------------------------------------------------------------------------ JSON lines
+// ---- JSON lines
 
 // All keys of the object in `text` into r->columns.
 static sabok_status json_columns(struct sabok_rows *r, const char *text, size_t n, sabok_error *err) {
@@ -468,7 +468,7 @@ static int json_next(struct sabok_rows *r, const char **fields, size_t *lengths,
     return 1;
 }
 
-// ------------------------------------------------------------------------------------------ the stream
+// ---- the stream
 
 static int lines_next(struct sabok_rows *r, const char **fields, size_t *lengths, sabok_error *err) {
     char *text = NULL;

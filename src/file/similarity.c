@@ -20,7 +20,7 @@ struct job {
     float *out; // [na, nb]
 };
 
-// ------------------------------------------------------------------------------------------ dot, cosine
+// ---- dot, cosine
 
 // max(|x|, 1e-12), what torch's normalize divides by.
 static float row_length(const float *x, size_t width) {
@@ -114,7 +114,7 @@ static void dot_all(const struct job *job, bool unit) {
     scratch_free(&s, job, kernel->nr);
 }
 
-// ------------------------------------------------------------------------------------------ distances
+// ---- distances
 
 // Components [k, k + depth) of TILE rows of b, turned so that equal components lie side by side.
 static void tile_pack(const struct job *job, size_t j, size_t k, size_t depth, float tile[DEPTH][TILE]) {

@@ -44,7 +44,7 @@ static sabok_status text_flush(sabok_vectors *v, sabok_error *err) {
     return status;
 }
 
-// ------------------------------------------------------------------------------------------ headers
+// ---- headers
 
 // Both headers hold their final size from the start: blanks stand where digits may come.
 static void npy_header(const sabok_vectors *v, char out[NPY_HEADER]) {
@@ -93,7 +93,7 @@ static void csv_header(sabok_vectors *v) {
     buf_put(&v->text, "\n", 1);
 }
 
-// ------------------------------------------------------------------------------------------ rows
+// ---- rows
 
 static sabok_status json_row(sabok_vectors *v, const float *row, sabok_error *err) {
     char number[32];
@@ -151,7 +151,7 @@ sabok_status sabok_vectors_write(sabok_vectors *v, const float *rows, size_t n, 
     return v->error.code;
 }
 
-// ------------------------------------------------------------------------------------------ open and close
+// ---- open and close
 
 static sabok_status vectors_start(sabok_vectors *v, const char *path, sabok_error *err) {
     bool standard = strcmp(path, "-") == 0;

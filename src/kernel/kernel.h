@@ -150,7 +150,7 @@ struct unit_args {
 };
 typedef void unit_fn(const struct unit_args *a, size_t begin, size_t end);
 
-// ------------------------------------------------------------------------------------------ the registry
+// ---- the registry
 enum family {
     FAMILY_MATMUL,
     FAMILY_NORM,

@@ -69,6 +69,16 @@ static val albert_forward(prog *p, const struct encoder_w *w, const struct encod
 const struct model_family albert_family = {
     .model_type = "albert",
     .prefix = "albert.",
+    .heads =
+        {
+            .classify_dense = "pooler",
+            .classify_out = "classifier",
+            .classify_act = ACT_TANH,
+            .mask_dense = "predictions.dense",
+            .mask_norm = "predictions.LayerNorm",
+            .mask_bias = "predictions.bias",
+            .mask_decoder = "predictions.decoder.weight",
+        },
     .configure = albert_configure,
     .weights = albert_weights,
     .forward = albert_forward,

@@ -91,6 +91,16 @@ static void bert_weights(struct encoder_w *w, const struct encoder_config *c, st
 const struct model_family bert_family = {
     .model_type = "bert",
     .prefix = "bert.",
+    .heads =
+        {
+            .classify_dense = "pooler.dense",
+            .classify_out = "classifier",
+            .classify_act = ACT_TANH,
+            .mask_dense = "cls.predictions.transform.dense",
+            .mask_norm = "cls.predictions.transform.LayerNorm",
+            .mask_bias = "cls.predictions.bias",
+            .mask_decoder = "cls.predictions.decoder.weight",
+        },
     .configure = bert_configure,
     .weights = bert_weights,
     .forward = block_encoder,
@@ -99,6 +109,17 @@ const struct model_family bert_family = {
 const struct model_family roberta_family = {
     .model_type = "roberta",
     .prefix = "roberta.",
+    .heads =
+        {
+            .classify_dense = "classifier.dense",
+            .classify_out = "classifier.out_proj",
+            .classify_act = ACT_TANH,
+            .mask_dense = "lm_head.dense",
+            .mask_norm = "lm_head.layer_norm",
+            .mask_bias = "lm_head.bias",
+            .mask_decoder = "lm_head.decoder.weight",
+            .mask_act = ACT_GELU,
+        },
     .configure = roberta_configure,
     .weights = bert_weights,
     .forward = block_encoder,
@@ -107,6 +128,17 @@ const struct model_family roberta_family = {
 const struct model_family xlm_roberta_family = {
     .model_type = "xlm-roberta",
     .prefix = "roberta.",
+    .heads =
+        {
+            .classify_dense = "classifier.dense",
+            .classify_out = "classifier.out_proj",
+            .classify_act = ACT_TANH,
+            .mask_dense = "lm_head.dense",
+            .mask_norm = "lm_head.layer_norm",
+            .mask_bias = "lm_head.bias",
+            .mask_decoder = "lm_head.decoder.weight",
+            .mask_act = ACT_GELU,
+        },
     .configure = roberta_configure,
     .weights = bert_weights,
     .forward = block_encoder,
@@ -115,6 +147,17 @@ const struct model_family xlm_roberta_family = {
 const struct model_family camembert_family = {
     .model_type = "camembert",
     .prefix = "roberta.",
+    .heads =
+        {
+            .classify_dense = "classifier.dense",
+            .classify_out = "classifier.out_proj",
+            .classify_act = ACT_TANH,
+            .mask_dense = "lm_head.dense",
+            .mask_norm = "lm_head.layer_norm",
+            .mask_bias = "lm_head.bias",
+            .mask_decoder = "lm_head.decoder.weight",
+            .mask_act = ACT_GELU,
+        },
     .configure = roberta_configure,
     .weights = bert_weights,
     .forward = block_encoder,
@@ -123,6 +166,17 @@ const struct model_family camembert_family = {
 const struct model_family electra_family = {
     .model_type = "electra",
     .prefix = "electra.",
+    .heads =
+        {
+            .classify_dense = "classifier.dense",
+            .classify_out = "classifier.out_proj",
+            .classify_act = ACT_GELU,
+            .mask_dense = "generator_predictions.dense",
+            .mask_norm = "generator_predictions.LayerNorm",
+            .mask_bias = "generator_lm_head.bias",
+            .mask_decoder = "generator_lm_head.weight",
+            .mask_act = ACT_GELU,
+        },
     .configure = electra_configure,
     .weights = bert_weights,
     .forward = block_encoder,

@@ -29,6 +29,17 @@ void visit_weight(struct visitor *v, struct weight *w, enum weight_role role, st
     visit_named(v, w, role, shape, name, "");
 }
 
+void visit_optional(struct visitor *v, struct weight *w, enum weight_role role, struct shape shape,
+                    const char *format, ...) {
+    char name[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    const struct weight_spec spec = {.name = name, .role = role, .shape = shape, .optional = true};
+    if (v->status == SABOK_OK) v->status = v->visit(v, w, &spec);
+}
+
 void visit_linear(struct visitor *v, struct linear_w *l, uint64_t out, uint64_t in, const char *format, ...) {
     char name[256];
     va_list args;

@@ -93,7 +93,9 @@ static sabok_status describe_program(const sabok_model *m, const sabok_print_opt
                  B = opts->sequences ? opts->sequences : 1;
     if (T > UINT32_MAX / 2 || B > UINT32_MAX / 2)
         return error_set(err, SABOK_EINVAL, m->name, "a program of %zu tokens is out of reach", T);
-    struct plan *plan = plan_new(&m->programs[PROGRAM_EMBED], m->packs, T, B, team_size(m->team), err);
+    const prog *p = model_prog(m, model_main_program(m), err);
+    if (!p) return err ? err->code : SABOK_ENOMEM;
+    struct plan *plan = plan_new(p, m->packs, T, B, team_size(m->team), err);
     if (!plan) return err ? err->code : SABOK_ENOMEM;
     const struct print_target to = {.json = opts->json, .write = write, .ctx = ctx};
     const sabok_status status = plan_print(plan, &to, err);

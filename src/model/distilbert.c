@@ -46,6 +46,16 @@ static void distilbert_weights(struct encoder_w *w, const struct encoder_config 
 const struct model_family distilbert_family = {
     .model_type = "distilbert",
     .prefix = "distilbert.",
+    .heads =
+        {
+            .classify_dense = "pre_classifier",
+            .classify_out = "classifier",
+            .classify_act = ACT_RELU,
+            .mask_dense = "vocab_transform",
+            .mask_norm = "vocab_layer_norm",
+            .mask_bias = "vocab_projector.bias",
+            .mask_decoder = "vocab_projector.weight",
+        },
     .configure = distilbert_configure,
     .weights = distilbert_weights,
     .forward = block_encoder,

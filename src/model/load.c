@@ -100,10 +100,11 @@ static const struct tensor_store *load_store(const struct sabok_model *m, const 
 
 static sabok_status load_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {
     struct load_visitor *l = (struct load_visitor *)(void *)v;
-    if (!load_name(l->m, w, spec)) return error_memory(l->err, l->m->folder);
     const char *name = spec->name;
     const struct tensor_store *store = load_store(l->m, w, &name);
     const struct tensor_entry *e = load_find(store, store == l->m->store ? l->m->family->prefix : "", name);
+    if (!e && spec->optional) return SABOK_OK;
+    if (!load_name(l->m, w, spec)) return error_memory(l->err, l->m->folder);
     if (!e) {
         if (l->missing_count++ < 6)
             buf_printf(&l->missing, "%s\"%s\"", l->missing_count > 1 ? ", " : "", spec->name);
@@ -134,7 +135,7 @@ void model_drop_packed(void *ctx, const struct weight *w) {
     if (e) store_drop(store, e);
 }
 
-// ------------------------------------------------------------------------------------------ random weights
+// ---- random weights
 struct random_visitor {
     struct visitor v;
     struct sabok_model *m;
@@ -163,6 +164,7 @@ static void random_fill(void *ctx, unsigned thread, unsigned threads) {
 
 static sabok_status random_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {
     struct random_visitor *r = (struct random_visitor *)(void *)v;
+    if (spec->optional) return SABOK_OK;
     if (!load_name(r->m, w, spec)) return error_memory(r->err, r->m->name);
     size_t n = 0;
     if (!shape_count(&spec->shape, 0, 0, &n) || !mul_ok(n, sizeof(float), &w->owned_bytes) || n == 0 ||

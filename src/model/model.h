@@ -9,8 +9,7 @@
 
 #include <pthread.h>
 
-// ------------------------------------------------------------------------------------------ weights
-// (block.c)
+// ---- weights (block.c)
 struct linear_w {
     struct weight w, b; // [out, in], [out]
 };
@@ -53,6 +52,7 @@ struct weight_spec {
     const char *name;
     enum weight_role role;
     struct shape shape;
+    bool optional; // may be absent from the file; w->name then stays NULL
 };
 // Loader, initialiser, printer and the rest are visitors. The first failure sticks.
 struct visitor {
@@ -61,6 +61,8 @@ struct visitor {
 };
 void visit_weight(struct visitor *v, struct weight *w, enum weight_role role, struct shape shape,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+void visit_optional(struct visitor *v, struct weight *w, enum weight_role role, struct shape shape,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 // `name`.weight and `name`.bias
 void visit_linear(struct visitor *v, struct linear_w *l, uint64_t out, uint64_t in, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -87,11 +89,34 @@ sabok_status config_check(const struct config *c, const struct encoder_config *o
 val block_linear(prog *p, const struct linear_w *l, val x);
 val block_norm(prog *p, const struct norm_w *n, val x, float eps);
 
-// ------------------------------------------------------------------------------------------ families
-// (family.c)
+// ---- heads (head.c)
+enum head_kind { HEAD_NONE, HEAD_CLASSIFY, HEAD_TAG, HEAD_ANSWER, HEAD_FILL_MASK };
+struct head {
+    enum head_kind kind;
+    uint64_t labels;
+    struct linear_w dense, out;
+    struct norm_w norm;
+};
+// How a family calls the weights of its heads.
+struct head_names {
+    const char *classify_dense, *classify_out;
+    enum act classify_act;
+    const char *mask_dense, *mask_norm, *mask_bias, *mask_decoder;
+    enum act mask_act; // ACT_NONE: the encoder's own
+};
+const char *head_name(enum head_kind kind);
+sabok_status head_configure(struct head *h, const struct config *c, sabok_error *err);
+void head_weights(struct head *h, const struct head_names *names, const struct encoder_config *c,
+                  struct visitor *v);
+val head_classify(prog *p, const struct head *h, const struct head_names *names, val x);
+val head_fill_mask(prog *p, const struct head *h, const struct head_names *names, const struct encoder_w *w,
+                   const struct encoder_config *c);
+
+// ---- families (family.c)
 struct model_family {
     const char *model_type; // of config.json
     const char *prefix;     // that checkpoints with a head put before every name
+    struct head_names heads;
     sabok_status (*configure)(struct encoder_config *out, const struct config *c, sabok_error *err);
     void (*weights)(struct encoder_w *w, const struct encoder_config *c, struct visitor *v);
     // Last hidden states [T, D].
@@ -106,14 +131,23 @@ sabok_status family_find(const struct config *c, const struct model_family **out
 sabok_status act_find(const char *name, const char *where, enum act *out, sabok_error *err);
 sabok_status config_act(const struct config *c, const char *key, enum act *out, sabok_error *err);
 
-// ------------------------------------------------------------------------------------------ models
+// ---- models
 struct dense_w {
     struct linear_w linear;
     enum act act;
     struct tensor_store *store; // borrowed from the sentence folder
 };
 
-enum program_kind { PROGRAM_HIDDEN, PROGRAM_EMBED, PROGRAM_COUNT };
+// What a model can be asked for: hidden states [T, D], vectors [B, width], logits of a sequence [B, labels], of each
+// token [T, labels], and of given hidden states [rows, V].
+enum program_kind {
+    PROGRAM_HIDDEN,
+    PROGRAM_EMBED,
+    PROGRAM_CLASSIFY,
+    PROGRAM_TAG,
+    PROGRAM_FILL_MASK,
+    PROGRAM_COUNT
+};
 
 struct session; // session.c
 
@@ -124,6 +158,7 @@ struct sabok_model {
     struct config *config_file;
     struct encoder_config config;
     struct encoder_w weights;
+    struct head head;
     struct sentence_folder sentence;
     struct dense_w *dense; // one for each Dense module, in order
     size_t dense_count;
@@ -135,7 +170,8 @@ struct sabok_model {
     uint64_t parameters;
     struct team *team;
     struct pack_set *packs;
-    prog programs[PROGRAM_COUNT]; // fused
+    pthread_mutex_t program_lock;
+    prog *programs[PROGRAM_COUNT]; // fused, packed; made when first asked for
     pthread_mutex_t session_lock;
     struct session *idle;
     size_t idle_count;
@@ -145,6 +181,11 @@ struct sabok_model {
 void model_weights(struct sabok_model *m, struct visitor *v);
 // Emits the program of a kind, with its output in slot 0.
 void model_program(prog *p, const struct sabok_model *m, enum program_kind kind);
+// The same, fused and with its weights packed, kept by the model. NULL on error; a kind that the model's head does not
+// serve is an error that says which head there is.
+const prog *model_prog(const struct sabok_model *m, enum program_kind kind, sabok_error *err);
+enum program_kind model_main_program(const struct sabok_model *m);       // the one that the folder is for
+size_t model_width(const struct sabok_model *m, enum program_kind kind); // of the output's rows
 
 // load.c: finds each weight in the store (with and without the family's prefix, old and new norm names),
 // checks its shape, and leaves f32 values or the stored bytes. Missing weights are listed by name.

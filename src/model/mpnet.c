@@ -88,6 +88,17 @@ static sabok_status mpnet_prepare(struct encoder_w *w, const struct encoder_conf
 const struct model_family mpnet_family = {
     .model_type = "mpnet",
     .prefix = "mpnet.",
+    .heads =
+        {
+            .classify_dense = "classifier.dense",
+            .classify_out = "classifier.out_proj",
+            .classify_act = ACT_TANH,
+            .mask_dense = "lm_head.dense",
+            .mask_norm = "lm_head.layer_norm",
+            .mask_bias = "lm_head.bias",
+            .mask_decoder = "lm_head.decoder.weight",
+            .mask_act = ACT_GELU,
+        },
     .configure = mpnet_configure,
     .weights = mpnet_weights,
     .forward = block_encoder,

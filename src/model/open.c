@@ -136,23 +136,6 @@ static sabok_status open_modules(struct sabok_model *m, sabok_error *err) {
     return SABOK_OK;
 }
 
-// Every program is built, and its linear weights packed, before the model is shared.
-static sabok_status open_programs(struct sabok_model *m, sabok_error *err) {
-    for (int kind = PROGRAM_COUNT - 1; kind >= 0; kind--) {
-        prog *p = &m->programs[kind];
-        prog_init(p);
-        model_program(p, m, (enum program_kind)kind);
-        prog_fuse(p);
-        if (p->error.code != SABOK_OK) {
-            if (err) *err = p->error;
-            return p->error.code;
-        }
-        ASSERT(prog_splits(p));
-        TRY(pack_program(m->packs, p, kernel_best(FAMILY_MATMUL), m->team, model_drop_packed, m, err));
-    }
-    return SABOK_OK;
-}
-
 static sabok_status open_folder(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
     TRY(sentence_open(&m->sentence, m->folder, err));
     if (strcmp(m->sentence.transformer, m->folder) != 0) {
@@ -174,10 +157,12 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
     TRY(m->family->configure(&m->config, m->config_file, err));
     m->weights.layers = mem_zalloc(m->config.stored_layers * sizeof *m->weights.layers);
     if (!m->weights.layers) return error_memory(err, m->name);
+    TRY(head_configure(&m->head, m->config_file, err));
     TRY(open_modules(m, err));
     TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
     if (m->family->prepare) TRY(m->family->prepare(&m->weights, &m->config, err));
-    return open_programs(m, err);
+    // Packing the weights is most of the work of opening; it is done now, on all threads.
+    return model_prog(m, model_main_program(m), err) ? SABOK_OK : err->code;
 }
 
 static sabok_status open_all(struct sabok_model *m, const char *path, const sabok_open_opts *opts,
@@ -229,6 +214,7 @@ sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_err
         return NULL;
     }
     pthread_mutex_init(&m->session_lock, NULL);
+    pthread_mutex_init(&m->program_lock, NULL);
     arena_init(&m->names, 0);
     size_t length;
     const char *name = open_last_part(path ? path : opts->config, &length);
@@ -252,8 +238,10 @@ static sabok_status close_visit(struct visitor *v, struct weight *w, const struc
 void sabok_close(sabok_model *m) {
     if (!m) return;
     session_pool_free(m);
-    for (size_t i = 0; i < PROGRAM_COUNT; i++)
-        prog_free(&m->programs[i]);
+    for (size_t i = 0; i < PROGRAM_COUNT; i++) {
+        if (m->programs[i]) prog_free(m->programs[i]);
+        mem_free(m->programs[i]);
+    }
     pack_free(m->packs);
     struct visitor v = {.visit = close_visit};
     if (m->weights.layers && (m->dense || m->dense_count == 0)) model_weights(m, &v);
@@ -267,6 +255,7 @@ void sabok_close(sabok_model *m) {
     team_free(m->team);
     arena_free(&m->names);
     pthread_mutex_destroy(&m->session_lock);
+    pthread_mutex_destroy(&m->program_lock);
     mem_free(m->name);
     mem_free(m->folder);
     mem_free(m);
@@ -281,7 +270,7 @@ size_t sabok_embed_width(const sabok_model *model) {
 }
 
 void sabok_model_get_info(const sabok_model *m, sabok_model_info *info) {
-    const prog *p = &m->programs[PROGRAM_HIDDEN];
+    const prog *p = model_prog(m, PROGRAM_HIDDEN, NULL);
     *info = (sabok_model_info){
         .model_type = m->family->model_type,
         .name = m->name,
@@ -292,8 +281,8 @@ void sabok_model_get_info(const sabok_model *m, sabok_model_info *info) {
         .max_seq_length = m->max_seq_length,
         .embed_width = m->embed_width,
         .parameters = m->parameters,
-        .flops_per_token = prog_flops(p, 1, 0, 0),
-        .flops_per_token_pair = prog_flops(p, 0, 0, 1),
+        .flops_per_token = p ? prog_flops(p, 1, 0, 0) : 0,
+        .flops_per_token_pair = p ? prog_flops(p, 0, 0, 1) : 0,
         .threads = team_size(m->team),
         .isa = cpu_isa_name(kernel_best(FAMILY_MATMUL)->isa),
         .has_tokenizer = m->tokenizer != NULL,

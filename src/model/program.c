@@ -3,6 +3,7 @@
 
 void model_weights(struct sabok_model *m, struct visitor *v) {
     m->family->weights(&m->weights, &m->config, v);
+    head_weights(&m->head, &m->family->heads, &m->config, v);
     size_t dense = 0;
     for (size_t i = 0; i < m->sentence.count; i++) {
         const struct sentence_module *module = &m->sentence.modules[i];
@@ -63,7 +64,98 @@ static val program_sentence(prog *p, const struct sabok_model *m, val x) {
 }
 
 void model_program(prog *p, const struct sabok_model *m, enum program_kind kind) {
-    val x = m->family->forward(p, &m->weights, &m->config);
-    if (kind == PROGRAM_EMBED) x = program_sentence(p, m, x);
+    val x = kind == PROGRAM_FILL_MASK ? 0 : m->family->forward(p, &m->weights, &m->config);
+    switch (kind) {
+    case PROGRAM_EMBED:
+        x = program_sentence(p, m, x);
+        break;
+    case PROGRAM_CLASSIFY:
+        x = head_classify(p, &m->head, &m->family->heads, x);
+        break;
+    case PROGRAM_TAG:
+        x = block_linear(p, &m->head.out, x);
+        break;
+    case PROGRAM_FILL_MASK:
+        x = head_fill_mask(p, &m->head, &m->family->heads, &m->weights, &m->config);
+        break;
+    case PROGRAM_HIDDEN:
+    case PROGRAM_COUNT:
+        break;
+    }
     prog_output(p, x, 0);
+}
+
+static bool program_served(const struct sabok_model *m, enum program_kind kind) {
+    switch (kind) {
+    case PROGRAM_CLASSIFY:
+        return m->head.kind == HEAD_CLASSIFY;
+    case PROGRAM_TAG:
+        return m->head.kind == HEAD_TAG || m->head.kind == HEAD_ANSWER;
+    case PROGRAM_FILL_MASK:
+        return m->head.kind == HEAD_FILL_MASK;
+    default:
+        return true;
+    }
+}
+
+static prog *program_make(struct sabok_model *m, enum program_kind kind, sabok_error *err) {
+    prog *p = mem_alloc(sizeof *p);
+    if (!p) {
+        error_memory(err, m->name);
+        return NULL;
+    }
+    prog_init(p);
+    model_program(p, m, kind);
+    prog_fuse(p);
+    sabok_status status = p->error.code;
+    if (status != SABOK_OK && err) *err = p->error;
+    if (status == SABOK_OK) ASSERT(prog_splits(p));
+    if (status == SABOK_OK)
+        status = pack_program(m->packs, p, kernel_best(FAMILY_MATMUL), m->team, model_drop_packed, m, err);
+    if (status == SABOK_OK) return p;
+    prog_free(p);
+    mem_free(p);
+    return NULL;
+}
+
+const prog *model_prog(const struct sabok_model *m, enum program_kind kind, sabok_error *err) {
+    if (!program_served(m, kind)) {
+        static const char *const wanted[PROGRAM_COUNT] = {
+            [PROGRAM_CLASSIFY] = "sequence classification",
+            [PROGRAM_TAG] = "token classification or question answering",
+            [PROGRAM_FILL_MASK] = "masked language model",
+        };
+        error_set(err, SABOK_EUNSUPPORTED, m->name, "its head is %s, expected %s", head_name(m->head.kind),
+                  wanted[kind]);
+        return NULL;
+    }
+    struct sabok_model *shared =
+        (struct sabok_model *)(uintptr_t)m; // programs are made late, under their lock
+    pthread_mutex_lock(&shared->program_lock);
+    if (!shared->programs[kind]) shared->programs[kind] = program_make(shared, kind, err);
+    const prog *p = shared->programs[kind];
+    pthread_mutex_unlock(&shared->program_lock);
+    return p;
+}
+
+enum program_kind model_main_program(const struct sabok_model *m) {
+    static const enum program_kind main[] = {
+        [HEAD_NONE] = PROGRAM_EMBED, [HEAD_CLASSIFY] = PROGRAM_CLASSIFY, [HEAD_TAG] = PROGRAM_TAG,
+        [HEAD_ANSWER] = PROGRAM_TAG, [HEAD_FILL_MASK] = PROGRAM_HIDDEN,
+    };
+    return main[m->head.kind];
+}
+
+size_t model_width(const struct sabok_model *m, enum program_kind kind) {
+    switch (kind) {
+    case PROGRAM_EMBED:
+        return m->embed_width;
+    case PROGRAM_CLASSIFY:
+    case PROGRAM_TAG:
+        return (size_t)m->head.labels;
+    case PROGRAM_FILL_MASK:
+        return (size_t)m->config.V;
+    default:
+        return (size_t)m->config.D;
+    }
 }

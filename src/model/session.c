@@ -46,7 +46,8 @@ static struct session *session_new(const struct sabok_model *m, enum program_kin
     s->offsets = mem_array(B + 1, sizeof *s->offsets);
     if (s->ids && s->types && s->positions && s->offsets) {
         s->offsets[0] = 0;
-        s->plan = plan_new(&m->programs[kind], m->packs, T, B, team_size(m->team), err);
+        const prog *p = model_prog(m, kind, err);
+        if (p) s->plan = plan_new(p, m->packs, T, B, team_size(m->team), err);
     } else {
         error_memory(err, m->name);
     }

@@ -75,7 +75,7 @@ enum family op_family(uint16_t op);
 void step_run(const struct step *step, size_t begin, size_t end);
 void op_pool_run(const struct step *step, size_t begin, size_t end); // every mode of a pool record
 
-// ------------------------------------------------------------------------------------------ constructors
+// ---- constructors
 // All values are f32 unless said. x is [rows, D] with rows DIM_T or DIM_B. An input of 0 gives 0.
 
 // y[t] = sum_i tables[i][index[i][t]], [T, D]; tables are weights [rows, D], index values I32 [T].
@@ -101,7 +101,7 @@ val op_pool(prog *p, val x, val offsets, const enum pool *modes, size_t count);
 // y = x / max(|x|, 1e-12), row by row.
 val op_normalize(prog *p, val x);
 
-// ------------------------------------------------------------------------------------------ params of
+// ---- params of
 // records
 #define LINEAR_PARTS 3
 struct linear_params { // in: x, residual or 0, then w and b (or 0) of each part; parts are joined along N

@@ -99,7 +99,7 @@ sabok_status sabok_embed(const sabok_model *m, const char *const *texts, size_t 
     return status;
 }
 
-// ------------------------------------------------------------------------------------------ token vectors
+// ---- token vectors
 struct tokens_sink {
     sabok_tokens_fn *fn;
     void *ctx;

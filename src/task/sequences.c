@@ -11,7 +11,7 @@
 #define LANE_IMBALANCE 1.12
 #define TOKENIZE_GRAIN 16
 
-// ------------------------------------------------------------------------------------------ storage
+// ---- storage
 void sequences_free(struct sequences *s) {
     for (unsigned i = 0; i < s->threads; i++) {
         if (s->scratch) token_scratch_free(s->scratch[i]);
@@ -39,7 +39,7 @@ bool sequences_reserve(struct sequences *s, size_t n) {
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ tokenizing
+// ---- tokenizing
 struct tokenize_job {
     struct sequences *s;
     const sabok_model *m;
@@ -125,7 +125,7 @@ sabok_status sequences_tokenize(struct sequences *s, const sabok_model *m, const
     return ok ? SABOK_OK : error_memory(err, m->name);
 }
 
-// ------------------------------------------------------------------------------------------ computing
+// ---- computing
 struct group {
     size_t first, count, tokens;
     size_t row; // of its first sequence, in tokens

@@ -143,7 +143,8 @@ static void run_block(const struct fixture *f, bool fuse, unsigned threads, floa
     assert_int_equal(pack_program(packs, &p, kernel_best(FAMILY_MATMUL), team, NULL, NULL, &err), SABOK_OK);
     struct plan *plan = plan_new(&p, packs, T + 9, B + 1, threads, &err);
     assert_non_null(plan);
-    const struct batch batch = {T, B, (const void *)f->x, (const void *)f->z, NULL, f->offsets};
+    const struct batch batch = {
+        .T = T, .B = B, .ids = (const void *)f->x, .types = (const void *)f->z, .offsets = f->offsets};
     float *outputs[OUTPUT_MAX] = {out};
     assert_int_equal(plan_run(plan, &batch, outputs, team, &err), SABOK_OK);
     plan_free(plan);

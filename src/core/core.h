@@ -144,6 +144,7 @@ struct batch {
     const uint32_t *types;     // [T]
     const uint32_t *positions; // [T]
     const uint32_t *offsets;   // [B + 1]
+    const uint32_t *skip;      // [B]: first tokens that pooling leaves out
     const float *rows;         // [T, D], for programs that start from hidden states
 };
 

@@ -32,8 +32,8 @@ static bool eager_grow(struct eager *e, size_t values) {
 }
 
 static void eager_addresses(const struct eager *e, const prog *p, void **address) {
-    const void *inputs[INPUT_COUNT] = {e->batch.ids, e->batch.types, e->batch.positions, e->batch.offsets,
-                                       e->batch.rows};
+    const void *inputs[INPUT_COUNT] = {e->batch.ids,     e->batch.types, e->batch.positions,
+                                       e->batch.offsets, e->batch.skip,  e->batch.rows};
     for (size_t v = 1; v < p->value_count; v++) {
         const struct value *value = &p->values[v];
         address[v] = value->kind == VALUE_INPUT    ? (void *)(uintptr_t)inputs[value->slot]

@@ -10,7 +10,15 @@
 #include "op/op.h"
 
 // Slots of a program's inputs, filled from struct batch, and of its outputs, filled by the caller.
-enum input_slot { INPUT_IDS, INPUT_TYPES, INPUT_POSITIONS, INPUT_OFFSETS, INPUT_ROWS, INPUT_COUNT };
+enum input_slot {
+    INPUT_IDS,
+    INPUT_TYPES,
+    INPUT_POSITIONS,
+    INPUT_OFFSETS,
+    INPUT_SKIP,
+    INPUT_ROWS,
+    INPUT_COUNT
+};
 enum { OUTPUT_MAX = 4 };
 
 // ---- fuse.c

@@ -151,8 +151,8 @@ double attention_blocks_make(const struct batch *batch, struct attention_block *
 
 static void plan_prepare(struct plan *plan, const struct batch *batch, float *const *outputs,
                          unsigned most_threads, unsigned *threads) {
-    const void *inputs[INPUT_COUNT] = {batch->ids, batch->types, batch->positions, batch->offsets,
-                                       batch->rows};
+    const void *inputs[INPUT_COUNT] = {batch->ids,     batch->types, batch->positions,
+                                       batch->offsets, batch->skip,  batch->rows};
     const prog *p = plan->p;
     for (size_t v = 1; v < p->value_count; v++) {
         const struct value *value = &p->values[v];

@@ -130,11 +130,13 @@ typedef void embed_fn(const struct embed_args *a, size_t begin, size_t end);
 // pool: one vector for each sequence. x [T, D]; offsets [B + 1]; y [B, D]. Sums run over tokens in order.
 //   mean: sum / n; mean_sqrt: sum / sqrt(n); weighted: sum_i (i + 1) x_i / sum_i (i + 1); max; cls: first;
 //   last.
-// An empty sequence gives zeros. Units: sequences.
+// skip[b] first tokens of a sequence count only for cls (a prompt that pooling leaves out); weights keep counting from
+// the first token. A sequence with nothing left gives zeros. Units: sequences.
 enum pool { POOL_MEAN, POOL_CLS, POOL_MAX, POOL_MEAN_SQRT, POOL_WEIGHTED, POOL_LAST, POOL_COUNT };
 struct pool_args {
     const float *x;
     const uint32_t *offsets;
+    const uint32_t *skip; // [B] or NULL
     float *y;
     size_t D, ldy; // ldy: row stride of y, so that several modes can be put side by side
     enum pool mode;

@@ -3,17 +3,18 @@
 //   weighted         s = fma(i + 1, x_i, s) from 0, then s / (n (n + 1) / 2)
 //   max              m = x_i > m ? x_i : m from x_0; NaN when any x_i is
 //   cls, last        x_0, x_(n - 1)
+// With skip, all but cls start at x_skip, and weighted divides by the weights that are left.
 #include "kernel/kernel_list.h"
 
 #include <math.h>
 #include <string.h>
 
-static float column(const float *x, size_t D, size_t n, enum pool mode) {
+static float column(const float *x, size_t D, size_t n, size_t skip, enum pool mode) {
     float y = mode == POOL_MAX ? x[0] : 0;
     for (size_t i = 0; i < n; i++) {
         float v = x[i * D];
         if (mode == POOL_WEIGHTED)
-            y = fmaf((float)(i + 1), v, y);
+            y = fmaf((float)(skip + i + 1), v, y);
         else if (mode == POOL_MAX)
             y = v > y || isnan(v) ? v : y;
         else
@@ -21,7 +22,7 @@ static float column(const float *x, size_t D, size_t n, enum pool mode) {
     }
     if (mode == POOL_MAX) return y;
     if (mode == POOL_MEAN) return y / (float)n;
-    return y / (mode == POOL_MEAN_SQRT ? sqrtf((float)n) : (float)n * (float)(n + 1) / 2);
+    return y / (mode == POOL_MEAN_SQRT ? sqrtf((float)n) : (float)n * (float)(2 * skip + n + 1) / 2);
 }
 
 void pool_f32_c(const struct pool_args *a, size_t begin, size_t end) {
@@ -29,6 +30,9 @@ void pool_f32_c(const struct pool_args *a, size_t begin, size_t end) {
         size_t first = a->offsets[b], n = a->offsets[b + 1] - first;
         const float *x = a->x + first * a->D;
         float *y = a->y + b * a->ldy;
+        const size_t skip = a->skip && a->mode != POOL_CLS ? size_min(a->skip[b], n) : 0;
+        x += skip * a->D;
+        n -= skip;
         if (n == 0)
             memset(y, 0, a->D * sizeof *y);
         else if (a->mode == POOL_CLS)
@@ -37,6 +41,6 @@ void pool_f32_c(const struct pool_args *a, size_t begin, size_t end) {
             memcpy(y, x + (n - 1) * a->D, a->D * sizeof *y);
         else
             for (size_t i = 0; i < a->D; i++)
-                y[i] = column(x + i, a->D, n, a->mode);
+                y[i] = column(x + i, a->D, n, skip, a->mode);
     }
 }

@@ -79,7 +79,7 @@ void head_weights(struct head *h, const struct head_names *names, const struct e
 val head_classify(prog *p, const struct head *h, const struct head_names *names, val x) {
     const enum pool first = POOL_CLS;
     const val offsets = prog_input(p, "offsets", DT_I32, (struct shape){1, {DIM_B}}, INPUT_OFFSETS);
-    x = op_pool(p, x, offsets, &first, 1);
+    x = op_pool(p, x, offsets, 0, &first, 1);
     x = op_act(p, block_linear(p, &h->dense, x), names->classify_act);
     return block_linear(p, &h->out, x);
 }

@@ -200,6 +200,7 @@ struct session {
     struct plan *plan;
     enum program_kind kind;
     uint32_t *ids, *types, *positions; // [T]
+    uint32_t *skip;                    // [B]
     uint32_t *offsets;                 // [B + 1]
     size_t T, B;                       // filled so far
     struct session *next;
@@ -208,9 +209,12 @@ struct session *session_take(const struct sabok_model *m, enum program_kind kind
                              sabok_error *err);
 void session_give(const struct sabok_model *m, struct session *s); // NULL is allowed
 void session_pool_free(struct sabok_model *m);
-// Appends a sequence; the capacity must hold it. types NULL: all zero.
-void session_add(const struct sabok_model *m, struct session *s, const uint32_t *ids, const uint32_t *types,
-                 size_t length);
+// Appends a sequence; the capacity must hold it. types NULL: all zero. skip: first tokens that pooling leaves out.
+struct sequence {
+    const uint32_t *ids, *types;
+    uint32_t length, skip;
+};
+void session_add(const struct sabok_model *m, struct session *s, const struct sequence *sequence);
 // Runs what was added; out [rows, width]. team NULL: this thread alone. Leaves the session empty.
 sabok_status session_run(const struct sabok_model *m, struct session *s, struct team *team, float *out,
                          sabok_error *err);

@@ -33,7 +33,9 @@ static val program_pool(prog *p, const struct sentence_module *module, val x) {
     for (size_t i = 0; i < COUNT(order); i++)
         if (module->pooling & order[i].flag) modes[count++] = order[i].mode;
     const val offsets = prog_input(p, "offsets", DT_I32, (struct shape){1, {DIM_B}}, INPUT_OFFSETS);
-    return op_pool(p, x, offsets, modes, count);
+    const val skip =
+        module->include_prompt ? 0 : prog_input(p, "skip", DT_I32, (struct shape){1, {DIM_B}}, INPUT_SKIP);
+    return op_pool(p, x, offsets, skip, modes, count);
 }
 
 static val program_sentence(prog *p, const struct sabok_model *m, val x) {

@@ -23,6 +23,7 @@ static void session_free(struct session *s) {
     mem_free(s->types);
     mem_free(s->positions);
     mem_free(s->offsets);
+    mem_free(s->skip);
     mem_free(s);
 }
 
@@ -44,7 +45,8 @@ static struct session *session_new(const struct sabok_model *m, enum program_kin
     s->types = mem_array(T, sizeof *s->types);
     s->positions = mem_array(T, sizeof *s->positions);
     s->offsets = mem_array(B + 1, sizeof *s->offsets);
-    if (s->ids && s->types && s->positions && s->offsets) {
+    s->skip = mem_array(B, sizeof *s->skip);
+    if (s->ids && s->types && s->positions && s->offsets && s->skip) {
         s->offsets[0] = 0;
         const prog *p = model_prog(m, kind, err);
         if (p) s->plan = plan_new(p, m->packs, T, B, team_size(m->team), err);
@@ -108,20 +110,21 @@ void session_pool_free(struct sabok_model *m) {
     }
 }
 
-void session_add(const struct sabok_model *m, struct session *s, const uint32_t *ids, const uint32_t *types,
-                 size_t length) {
+void session_add(const struct sabok_model *m, struct session *s, const struct sequence *sequence) {
+    const size_t length = sequence->length;
     ASSERT(s->T + length <= plan_tokens(s->plan) && s->B < plan_sequences(s->plan));
-    memcpy(s->ids + s->T, ids, length * sizeof *ids);
-    if (types && m->config.types > 1) // a table of one row serves every segment
-        memcpy(s->types + s->T, types, length * sizeof *types);
+    memcpy(s->ids + s->T, sequence->ids, length * sizeof *s->ids);
+    if (sequence->types && m->config.types > 1) // a table of one row serves every segment
+        memcpy(s->types + s->T, sequence->types, length * sizeof *s->types);
     else
         memset(s->types + s->T, 0, length * sizeof *s->types);
     uint32_t position = (uint32_t)m->config.position_first;
     for (size_t i = 0; i < length; i++) {
-        const bool pad = m->config.positions_skip_pad && ids[i] == m->config.pad_id;
+        const bool pad = m->config.positions_skip_pad && sequence->ids[i] == m->config.pad_id;
         s->positions[s->T + i] = pad ? (uint32_t)m->config.position_first - 1 : position++;
     }
     s->T += length;
+    s->skip[s->B] = sequence->skip;
     s->offsets[++s->B] = (uint32_t)s->T;
 }
 
@@ -147,7 +150,8 @@ sabok_status session_run(const struct sabok_model *m, struct session *s, struct 
                                 .ids = s->ids,
                                 .types = s->types,
                                 .positions = s->positions,
-                                .offsets = s->offsets};
+                                .offsets = s->offsets,
+                                .skip = s->skip};
     float *outputs[OUTPUT_MAX] = {out};
     const char *eager = getenv("SABOK_EAGER");
     const sabok_status status = eager && *eager && strcmp(eager, "0") != 0

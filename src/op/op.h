@@ -94,9 +94,10 @@ val op_add(prog *p, val x, val y);
 // [T, H * d]. relative: 0, or a weight [H, 2 P - 1] whose column key - query + P - 1 is added to the score.
 val op_attention(prog *p, val q, val k, val v, val relative, size_t H);
 
-// One row a sequence; several modes stand side by side in the order given. offsets: the I32 input [B + 1].
+// One row a sequence; several modes stand side by side in the order given. offsets: the I32 input [B + 1]. skip: 0, or
+// the I32 input [B] of tokens that each sequence leaves out.
 // -> [B, D * count]
-val op_pool(prog *p, val x, val offsets, const enum pool *modes, size_t count);
+val op_pool(prog *p, val x, val offsets, val skip, const enum pool *modes, size_t count);
 
 // y = x / max(|x|, 1e-12), row by row.
 val op_normalize(prog *p, val x);
@@ -118,7 +119,7 @@ struct attention_params { // in: q, k, v, relative or 0; q, k and v start at a c
     uint32_t H, d;
     uint32_t column[3];
 };
-struct pool_params { // in: x, offsets
+struct pool_params { // in: x, offsets, skip or 0
     uint32_t count;
     enum pool modes[POOL_COUNT];
 };

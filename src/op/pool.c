@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-val op_pool(prog *p, val x, val offsets, const enum pool *modes, size_t count) {
+val op_pool(prog *p, val x, val offsets, val skip, const enum pool *modes, size_t count) {
     if (!x || !offsets) return 0;
     const struct shape xs = prog_value(p, x)->shape;
     char xt[SHAPE_TEXT];
@@ -11,7 +11,7 @@ val op_pool(prog *p, val x, val offsets, const enum pool *modes, size_t count) {
         return prog_fail(p, "pool: x %s cannot be pooled in %zu modes", shape_text(&xs, xt), count);
     struct pool_params params = {.count = (uint32_t)count};
     memcpy(params.modes, modes, count * sizeof *modes);
-    const val in[] = {x, offsets};
+    const val in[] = {x, offsets, skip};
     const struct shape out = {.rank = 2, .dim = {DIM_B, xs.dim[1] * (int64_t)count}};
     return prog_emit(p, OP_POOL, in, COUNT(in), &params, sizeof params, out, DT_F32);
 }
@@ -23,6 +23,7 @@ static void pool_bind(const struct run_view *view, struct step *step) {
     step->args.pool = (struct pool_args){
         .x = view->address[r->in[0]],
         .offsets = view->address[r->in[1]],
+        .skip = r->in[2] ? view->address[r->in[2]] : NULL,
         .y = view->address[r->out],
         .D = D,
         .ldy = D * params->count,

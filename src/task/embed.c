@@ -21,11 +21,20 @@ static sabok_status embed_prompt(const sabok_model *m, const sabok_embed_opts *o
                          opts->prompt_name, names[0] ? names : "none");
     }
     if (*out && !**out) *out = NULL;
-    for (size_t i = 0; *out && i < m->sentence.count; i++)
-        if (m->sentence.modules[i].kind == MODULE_POOLING && !m->sentence.modules[i].include_prompt)
-            return error_set(
-                err, SABOK_EUNSUPPORTED, m->name,
-                "its pooling leaves the prompt out (include_prompt false); expected a model that keeps it");
+    return SABOK_OK;
+}
+
+// Tokens of the prompt alone, without the last special one: what a pooling with include_prompt false leaves out.
+static sabok_status embed_skip(const sabok_model *m, const struct text_source *source, struct sequences *s,
+                               sabok_error *err) {
+    bool left_out = false;
+    for (size_t i = 0; i < m->sentence.count; i++)
+        left_out = left_out ||
+                   (m->sentence.modules[i].kind == MODULE_POOLING && !m->sentence.modules[i].include_prompt);
+    if (!left_out || !source->prompt) return SABOK_OK;
+    const struct text_source prompt = {.texts = &source->prompt, .n = 1, .max_length = source->max_length};
+    TRY(sequences_tokenize(s, m, &prompt, err));
+    s->skip = s->length[0] ? s->length[0] - 1 : 0;
     return SABOK_OK;
 }
 
@@ -90,6 +99,7 @@ sabok_status sabok_embed(const sabok_model *m, const char *const *texts, size_t 
     float *full = width < m->embed_width ? mem_array(chunk, m->embed_width * sizeof(float)) : NULL;
     struct sequences s = {0};
     sabok_status status = width < m->embed_width && !full ? error_memory(err, m->name) : SABOK_OK;
+    if (status == SABOK_OK) status = embed_skip(m, &source, &s, err);
     for (size_t begin = 0; status == SABOK_OK && begin < n; begin += chunk) {
         source_window(&source, texts, opts->text_lengths, begin, size_min(chunk, n - begin));
         status = embed_chunk(m, &s, &source, opts, full, out + begin * width, err);

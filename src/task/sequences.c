@@ -180,7 +180,8 @@ static sabok_status group_run(struct compute_job *job, const struct group *g, st
     struct session *s = session_take(m, job->run->kind, job->most_tokens, job->most_count, err);
     if (!s) return SABOK_ENOMEM;
     for (size_t i = g->first; i < g->first + g->count; i++)
-        session_add(m, s, job->s->ids[i], job->s->types[i], job->s->length[i]);
+        session_add(m, s,
+                    &(struct sequence){job->s->ids[i], job->s->types[i], job->s->length[i], job->s->skip});
     float *out = job->run->kind == PROGRAM_EMBED
                      ? job->run->out + (g->first - job->run->begin) * m->embed_width
                      : job->run->out + g->row * m->config.D;

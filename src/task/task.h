@@ -9,6 +9,7 @@ struct sequences {
     size_t n, cap;
     const uint32_t **ids, **types; // [n]; a type pointer may be NULL: all zero
     uint32_t *length;              // [n]
+    uint32_t skip;                 // first tokens of every sequence that pooling leaves out
     struct token_ids *lists;       // [threads]
     struct token_scratch **scratch;
     unsigned threads;

@@ -141,7 +141,7 @@ static void test_run_allocates_nothing(void **state) {
     struct session *s = session_take(m, PROGRAM_HIDDEN, 100, 1, &err);
     assert_non_null(s);
     for (int round = 0; round < 3; round++) {
-        session_add(m, s, ids, NULL, 100);
+        session_add(m, s, &(struct sequence){ids, NULL, 100, 0});
         const uint64_t before = mem_count();
         assert_int_equal(session_run(m, s, m->team, out, &err), SABOK_OK);
         assert_int_equal(mem_count(), before);

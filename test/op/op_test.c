@@ -86,7 +86,7 @@ static void test_each_op_refuses(void **state) {
             out = op_embed(&p, tables, index, 2);
             break;
         case 6:
-            out = op_pool(&p, line, line, &mode, 1);
+            out = op_pool(&p, line, line, 0, &mode, 1);
             break;
         case 7:
             out = op_attention(&p, x, x, x, table, 4);

@@ -19,7 +19,7 @@ struct texts {
 };
 
 static void texts_read(struct texts *t, const char *folder) {
-    char path[512];
+    char path[1024];
     snprintf(path, sizeof path, "%s/texts.jsonl", folder);
     sabok_error err = {0};
     sabok_rows *rows = sabok_rows_open(path, NULL, &err);
@@ -108,7 +108,7 @@ static void check_pair(const char *folder, const sabok_model *m, const struct sa
 
 static void check_folder(const char *folder) {
     sabok_error err = {0};
-    char path[512];
+    char path[1024];
     snprintf(path, sizeof path, "%s/expected.safetensors", folder);
     struct safetensors *expected = safetensors_open(path, false, &err);
     if (!expected) fail_msg("%s", err.message);

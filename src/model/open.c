@@ -192,6 +192,7 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
         if (err) *err = job.err;
         return job.err.code;
     }
+    if (m->sentence.lower_case) TRY(tokenizer_set_lower_case(m->tokenizer, err));
     TRY(open_tokenizer_fits(m, err));
     TRY(open_lengths(m, err));
     tokenizer_set_max_length(m->tokenizer, m->max_seq_length);

@@ -50,24 +50,31 @@ struct tokenize_job {
     _Atomic bool failed;
 };
 
-static bool tokenize_one(struct tokenize_job *job, unsigned thread, size_t i, struct buf *joined) {
+// The text as the tokenizer shall see it, behind its prompt.
+static bool tokenize_text(const struct tokenize_job *job, size_t i, struct buf *joined, const char **text,
+                          size_t *length) {
     const struct text_source *source = job->source;
-    const char *text = source->texts[i];
-    size_t length = source->lengths ? source->lengths[i] : strlen(text);
-    if (source->prompt) {
-        joined->size = 0;
-        buf_put(joined, source->prompt, strlen(source->prompt));
-        buf_put(joined, text, length);
-        if (joined->failed) return false;
-        text = joined->data;
-        length = joined->size;
-    }
+    *text = source->texts[i];
+    *length = source->lengths ? source->lengths[i] : strlen(*text);
+    if (!source->prompt) return true;
+    joined->size = 0;
+    buf_put(joined, source->prompt, strlen(source->prompt));
+    buf_put(joined, *text, *length);
+    *text = joined->data;
+    *length = joined->size;
+    return !joined->failed;
+}
+
+static bool tokenize_one(struct tokenize_job *job, unsigned thread, size_t i, struct buf *joined) {
+    const char *text;
+    size_t length;
+    if (!tokenize_text(job, i, joined, &text, &length)) return false;
     struct token_ids *list = &job->s->lists[thread];
     job->owner[i] = thread;
     job->begin[i] = list->size;
     job->s->length[i] = 0;
-    if (!tokenizer_encode_ids(job->m->tokenizer, job->s->scratch[thread], text, length, source->max_length,
-                              list))
+    if (!tokenizer_encode_ids(job->m->tokenizer, job->s->scratch[thread], text, length,
+                              job->source->max_length, list))
         return false;
     job->s->length[i] = (uint32_t)(list->size - job->begin[i]);
     return true;

@@ -13,6 +13,10 @@ void tokenizer_set_max_length(sabok_tokenizer *tok, size_t max_length);
 size_t tokenizer_max_length(const sabok_tokenizer *tok); // 0: none
 size_t tokenizer_vocab_size(const sabok_tokenizer *tok); // largest id + 1, added tokens included
 
+// do_lower_case of a sentence-transformers folder: lower case comes before the file's own normalizers, unless they
+// have it already. Called once, before sharing.
+sabok_status tokenizer_set_lower_case(sabok_tokenizer *tok, sabok_error *err);
+
 // The fast path of the embedding tasks: ids of prompt + text, specials included, cut at max_length tokens (0:
 // not cut) as truncation "longest_first" cuts a single text. Appends to *ids; false when out of memory.
 // `scratch` is the calling thread's own (word cache, buffers), made once and reused.

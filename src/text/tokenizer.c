@@ -42,6 +42,21 @@ sabok_status tokenizer_finish(struct sabok_tokenizer *tok, sabok_error *err) {
     return tok->actions ? SABOK_OK : error_memory(err, tok->path);
 }
 
+sabok_status tokenizer_set_lower_case(sabok_tokenizer *tok, sabok_error *err) {
+    struct normalizer *n = &tok->normalizer;
+    for (size_t i = 0; i < n->count; i++)
+        if (n->steps[i].kind == &normalizer_lowercase) return SABOK_OK;
+    const struct normalizer_step lower = {.kind = &normalizer_lowercase};
+    if (!normalizer_add(n, &lower)) return error_memory(err, tok->path);
+    memmove(n->steps + 1, n->steps, (n->count - 1) * sizeof *n->steps);
+    n->steps[0] = lower;
+    actions_free(tok->actions);
+    tok->actions = NULL;
+    if (!actions_possible(tok)) return SABOK_OK;
+    tok->actions = actions_new(tok);
+    return tok->actions ? SABOK_OK : error_memory(err, tok->path);
+}
+
 struct sabok_tokenizer *tokenizer_parse(const char *text, size_t size, const char *where, sabok_error *err) {
     struct sabok_tokenizer *tok = tokenizer_new(where, err);
     if (!tok) return NULL;

@@ -60,7 +60,8 @@ struct vocab_slot {
     uint32_t tag, piece; // piece + 1; 0 is empty
 };
 struct vocab {
-    char *pool; // every piece, NUL-ended
+    bool later_wins; // a piece listed twice has its last id, as lines of a vocab.txt do in the reference
+    char *pool;      // every piece, NUL-ended
     size_t pool_size, pool_cap;
     struct vocab_piece *pieces;
     size_t count, cap;

@@ -70,8 +70,11 @@ static uint32_t slot_fill(struct vocab *v, uint32_t piece) {
         }
         const struct vocab_piece *other = &v->pieces[slot->piece - 1];
         if (slot->tag == (uint32_t)(h >> 32) && other->size == p->size &&
-            memcmp(v->pool + other->begin, text, p->size) == 0)
-            return slot->piece - 1;
+            memcmp(v->pool + other->begin, text, p->size) == 0) {
+            if (!v->later_wins) return slot->piece - 1;
+            slot->piece = piece + 1;
+            return NO_PIECE;
+        }
     }
 }
 

@@ -68,6 +68,7 @@ static sabok_status read_lines(struct sabok_tokenizer *tok, const char *text, si
                                 (unsigned char)text[at + i]);
             i += k;
         }
+        tok->model.vocab.later_wins = true;
         // An empty line takes its id and is no piece: nothing in a text is spelt with nothing.
         if (n > 0 && !vocab_add(&tok->model.vocab, (struct json_text){text + at, n}, id, at))
             return error_memory(err, tok->path);

@@ -91,7 +91,12 @@ static void kernel_run(const struct kernel *k, const struct problem *p, const st
         }
         k->fn.embed(&a, begin, end);
     } else {
-        struct pool_args a = {x, o->offsets, y, p->D, problem_ldy(p), (enum pool)p->mode};
+        struct pool_args a = {.x = x,
+                              .offsets = o->offsets,
+                              .y = y,
+                              .D = p->D,
+                              .ldy = problem_ldy(p),
+                              .mode = (enum pool)p->mode};
         k->fn.pool(&a, begin, end);
     }
 }
@@ -297,8 +302,41 @@ static void bug_98_mean_of_own_rows(void **state) {
         const struct kernel *k = &kernel_table[i];
         if (k->family != FAMILY_POOL || !cpu_found(k->isa)) continue;
         float y[4];
-        k->fn.pool(&(struct pool_args){x, offsets, y, 2, 2, POOL_MEAN}, 0, 2);
+        k->fn.pool(
+            &(struct pool_args){.x = x, .offsets = offsets, .y = y, .D = 2, .ldy = 2, .mode = POOL_MEAN}, 0,
+            2);
         assert_true(y[0] == 1 && y[1] == 0 && y[2] == 0 && y[3] == 2);
+    }
+}
+
+// skip leaves out first tokens, but for cls; the weights of those left stay what they were.
+static void pool_skip(void **state) {
+    (void)state;
+    const float x[] = {8, 1, 2, 4, 1};
+    const uint32_t offsets[] = {0, 4, 5}, skip[] = {2, 1};
+    static const float want[POOL_COUNT] = {[POOL_MEAN] = 3,
+                                           [POOL_CLS] = 8,
+                                           [POOL_MAX] = 4,
+                                           [POOL_MEAN_SQRT] = 4.2426407F,
+                                           [POOL_WEIGHTED] = 22.0F / 7,
+                                           [POOL_LAST] = 4};
+    for (size_t i = 0; i < kernel_count; i++) {
+        const struct kernel *k = &kernel_table[i];
+        if (k->family != FAMILY_POOL || !cpu_found(k->isa)) continue;
+        for (int mode = 0; mode < POOL_COUNT; mode++) {
+            float y[2] = {-1, -1};
+            k->fn.pool(&(struct pool_args){.x = x,
+                                           .offsets = offsets,
+                                           .skip = skip,
+                                           .y = y,
+                                           .D = 1,
+                                           .ldy = 1,
+                                           .mode = (enum pool)mode},
+                       0, 2);
+            if (y[0] != want[mode])
+                fail_msg("%s, mode %d: %.9g, expected %.9g", k->name, mode, (double)y[0], (double)want[mode]);
+            assert_true(y[1] == (mode == POOL_CLS ? 1 : 0));
+        }
     }
 }
 
@@ -331,6 +369,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(add_rows),
         cmocka_unit_test(embed_rows),
         cmocka_unit_test(pool_rows),
+        cmocka_unit_test(pool_skip),
         cmocka_unit_test(unit_rows),
         cmocka_unit_test(bug_158_pool_lengths),
         cmocka_unit_test(bug_98_mean_of_own_rows),

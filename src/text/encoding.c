@@ -39,6 +39,7 @@ struct job {
     struct truncation truncation;
     struct token_scratch *scratch;
     struct token_ids ids;
+    struct arena work; // of the text in hand
     sabok_encodings *out;
     sabok_error *err;
 };
@@ -47,16 +48,16 @@ static sabok_status out_of_memory(struct job *job) {
     return error_memory(job->err, job->tok->path);
 }
 
-static void *take(struct job *job, size_t n, size_t size) {
+static void *take(struct arena *a, size_t n, size_t size) {
     size_t bytes;
-    return mul_ok(n ? n : 1, size, &bytes) ? arena_alloc(&job->out->arena, bytes) : NULL;
+    return mul_ok(n ? n : 1, size, &bytes) ? arena_alloc(a, bytes) : NULL;
 }
 
 static sabok_status sequence_ids(struct job *job, struct json_text text, struct sequence *q) {
     job->ids.size = 0;
     if (!encode_ids(job->tok, job->scratch, text, SIZE_MAX, &job->ids)) return out_of_memory(job);
     q->size = job->ids.size;
-    q->ids = take(job, q->size, sizeof *q->ids);
+    q->ids = take(&job->work, q->size, sizeof *q->ids);
     if (!q->ids) return out_of_memory(job);
     if (q->size) memcpy(q->ids, job->ids.ids, q->size * sizeof *q->ids);
     return SABOK_OK;
@@ -70,12 +71,12 @@ static sabok_status sequence_make(struct job *job, struct json_text text, struct
     struct token_scratch *s = job->scratch;
     if (!encode_text(job->tok, s, text.data, text.size)) return out_of_memory(job);
     q->size = s->token_count;
-    q->ids = take(job, q->size, sizeof *q->ids);
-    q->offsets = take(job, q->size, sizeof *q->offsets);
-    q->offsets_bytes = take(job, q->size, sizeof *q->offsets_bytes);
-    q->words = take(job, q->size, sizeof *q->words);
-    q->tokens = take(job, q->size, sizeof *q->tokens);
-    char *texts = take(job, s->texts.size, 1);
+    q->ids = take(&job->work, q->size, sizeof *q->ids);
+    q->offsets = take(&job->work, q->size, sizeof *q->offsets);
+    q->offsets_bytes = take(&job->work, q->size, sizeof *q->offsets_bytes);
+    q->words = take(&job->work, q->size, sizeof *q->words);
+    q->tokens = take(&job->work, q->size, sizeof *q->tokens);
+    char *texts = take(&job->out->arena, s->texts.size, 1);
     if (!q->ids || !q->offsets || !q->offsets_bytes || !q->words || !q->tokens || !texts)
         return out_of_memory(job);
     if (s->texts.size) memcpy(texts, s->texts.data, s->texts.size);
@@ -102,15 +103,15 @@ struct fill {
 };
 
 static bool fill_new(struct job *job, size_t length, struct fill *f) {
-    *f = (struct fill){.ids = take(job, length, sizeof *f->ids),
-                       .types = take(job, length, sizeof *f->types),
-                       .special = take(job, length, 1)};
+    *f = (struct fill){.ids = take(&job->out->arena, length, sizeof *f->ids),
+                       .types = take(&job->out->arena, length, sizeof *f->types),
+                       .special = take(&job->out->arena, length, 1)};
     if (!f->ids || !f->types || !f->special) return false;
     if (job->opts->ids_only) return true;
-    f->words = take(job, length, sizeof *f->words);
-    f->offsets = take(job, length, sizeof *f->offsets);
-    f->offsets_bytes = take(job, length, sizeof *f->offsets_bytes);
-    f->tokens = take(job, length, sizeof *f->tokens);
+    f->words = take(&job->out->arena, length, sizeof *f->words);
+    f->offsets = take(&job->out->arena, length, sizeof *f->offsets);
+    f->offsets_bytes = take(&job->out->arena, length, sizeof *f->offsets_bytes);
+    f->tokens = take(&job->out->arena, length, sizeof *f->tokens);
     return f->words && f->offsets && f->offsets_bytes && f->tokens;
 }
 
@@ -121,7 +122,7 @@ static void fill_special(struct fill *f, const struct template_piece *p) {
     f->special[i] = 1;
     if (!f->words) return;
     f->words[i] = SABOK_NO_WORD;
-    f->tokens[i] = p->text; // copied with the encoding's own strings below
+    f->tokens[i] = p->text;
 }
 
 static void fill_sequence(struct fill *f, const struct sequence *q, sabok_span part, uint32_t type_id) {
@@ -223,6 +224,7 @@ static sabok_status check_stride(const struct job *job, const struct texts *t) {
 
 static sabok_status encode_one(struct job *job, size_t index, const struct json_text text[2], bool pair) {
     struct sequence q[2] = {{0}, {0}};
+    arena_reset(&job->work);
     TRY(sequence_make(job, text[0], &q[0]));
     if (pair) TRY(sequence_make(job, text[1], &q[1]));
     const struct template *template = pair ? &job->tok->post.pair : &job->tok->post.single;
@@ -264,6 +266,7 @@ sabok_encodings *sabok_tokenize(const sabok_tokenizer *tok, const char *const *t
         return NULL;
     }
     struct job job = {.tok = tok, .opts = opts ? opts : &no_opts, .err = err};
+    arena_init(&job.work, 0);
     if (tokenizer_truncation(tok, job.opts, &job.truncation, err) != SABOK_OK) return NULL;
     job.out = mem_zalloc(sizeof *job.out);
     job.scratch = token_scratch_new(tok);
@@ -274,6 +277,7 @@ sabok_encodings *sabok_tokenize(const sabok_tokenizer *tok, const char *const *t
     else
         status = encode_all(&job, texts, pairs, n);
     token_scratch_free(job.scratch);
+    arena_free(&job.work);
     mem_free(job.ids.ids);
     mem_free(job.ids.types);
     if (status == SABOK_OK) return job.out;

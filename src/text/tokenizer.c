@@ -195,10 +195,14 @@ sabok_status tokenizer_truncation(const struct sabok_tokenizer *tok, const sabok
                         : own != 0 || opts->max_length ? SABOK_TRUNCATE_LONGEST_FIRST
                                                        : SABOK_TRUNCATE_NONE;
         if (said && opts->stride == 0) out->stride = file->stride;
-        return SABOK_OK;
-    }
-    if (out->max_length == 0)
+    } else if (out->max_length == 0) {
         return error_set(err, SABOK_EINVAL, tok->path,
                          "truncation asked for without max_length, and the folder gives none");
+    }
+    const size_t specials = tok->post.single.specials;
+    const size_t room = out->max_length > specials ? out->max_length - specials : 0;
+    if (out->strategy != SABOK_TRUNCATE_NONE && opts->overflow && out->stride > room)
+        return error_set(err, SABOK_EINVAL, NULL, "stride %zu, expected at most the %zu tokens between the specials",
+                         out->stride, room);
     return SABOK_OK;
 }

@@ -202,7 +202,8 @@ sabok_status tokenizer_truncation(const struct sabok_tokenizer *tok, const sabok
     const size_t specials = tok->post.single.specials;
     const size_t room = out->max_length > specials ? out->max_length - specials : 0;
     if (out->strategy != SABOK_TRUNCATE_NONE && opts->overflow && out->stride > room)
-        return error_set(err, SABOK_EINVAL, NULL, "stride %zu, expected at most the %zu tokens between the specials",
-                         out->stride, room);
+        return error_set(err, SABOK_EINVAL, NULL,
+                         "stride %zu, expected at most the %zu tokens between the specials", out->stride,
+                         room);
     return SABOK_OK;
 }

@@ -149,7 +149,7 @@ MATMUL_INLINE void finish_as(const struct matmul_args *a, size_t m, size_t rows,
                              const float *sums, const enum act act) {
     size_t first = panel * NR, columns = size_min(NR, a->N - first);
     for (size_t j = 0; j < columns; j += LANES) {
-        __mmask16 mask = columns - j >= LANES ? 0xffff : (__mmask16)((1U << (columns - j)) - 1);
+        __mmask16 mask = (__mmask16)((1U << size_min(columns - j, LANES)) - 1);
         size_t at = first + j;
         __m512 bias = a->bias ? _mm512_maskz_loadu_ps(mask, a->bias + at) : _mm512_setzero_ps();
         for (size_t i = 0; i < rows; i++) {

@@ -32,7 +32,8 @@ void matmul_units_choose(struct matmul_args *a, const struct kernel *k, unsigned
     double best = 0;
     for (; R <= R_last; R++) {
         size_t rows = size_max(ceil_div(a->M, R), 1);
-        size_t G = size_min(ceil_div(wanted, R), panels), G_last = size_min(G + threads - 1, panels);
+        size_t G = size_min(ceil_div(wanted, R), panels);
+        size_t G_last = wanted < threads ? G : size_min(G + threads - 1, panels);
         for (; G <= G_last; G++) {
             size_t group = ceil_div(panels, G);
             size_t units = ceil_div(size_max(a->M, 1), rows) * ceil_div(panels, group);

@@ -306,6 +306,69 @@ static void check_bound(const struct kernel *k) {
     operands_free(&o);
 }
 
+// An activation inside matmul, against the act family on the values before it.
+static void check_acts(const struct kernel *k) {
+    for (unsigned act = 0; act < ACT_COUNT; act++) {
+        struct problem p = {.M = 21, .N = 75, .K = 40, .bias = 1, .unit_rows = 21, .unit_panels = 9};
+        struct operands o = operands_new(&p);
+        for (size_t i = 0; i < p.N; i++)
+            o.bias.first[i] *= 20; // both tails of the curve
+        struct area plain = run(k, &p, &o, false);
+        struct act_args a = {.x = plain.first, .y = plain.first, .D = p.N, .act = (enum act)act};
+        kernel_best(FAMILY_ACT)->fn.act(&a, 0, p.M);
+        p.act = act;
+        struct area y = run(k, &p, &o, false);
+        check_same(k, &p, &y, &plain, "differs from the act family");
+        free(plain.block);
+        free(y.block);
+        operands_free(&o);
+    }
+}
+
+static void test_acts(void **state) {
+    (void)state;
+    each_kernel(check_acts);
+}
+
+// Units within the problem; where the work is worth sharing, no thread has half as much again as its share;
+// where it is not, one unit.
+static void check_units(const struct kernel *k, size_t M, size_t N, size_t K, unsigned threads) {
+    struct matmul_args a = {.M = M, .N = N, .K = K};
+    matmul_units_choose(&a, k, threads);
+    size_t units = M > 0 && N > 0 ? matmul_units(&a, k->nr) : 0, panels = (N + k->nr - 1) / k->nr;
+    double work = (double)M * (double)N * (double)K;
+    bool ok = a.unit_rows > 0 && a.unit_panels > 0 && a.unit_rows <= size_max(M, 1) &&
+              a.unit_panels <= size_max(panels, 1);
+    size_t tiles = (M + k->mr - 1) / k->mr * panels; // that could be units of their own
+    if (threads > 1 && work >= 4e6 * threads && tiles >= 8 * (size_t)threads) {
+        double most = (double)((units + threads - 1) / threads * a.unit_rows * a.unit_panels);
+        ok = ok && most <= 1.5 * (double)(M * panels) / threads;
+    }
+    if (work <= 1e6 && M <= 12 * k->mr) ok = ok && units <= 1;
+    if (!ok)
+        fail_msg("%s: M %zu, N %zu, K %zu, %u threads: rows %zu, panels %zu, %zu units", k->name, M, N, K,
+                 threads, a.unit_rows, a.unit_panels, units);
+}
+
+static void sweep_units(const struct kernel *k) {
+    static const size_t fixed[][3] = {{0, 5, 5}, {5, 0, 5}, {5, 5, 0},
+                                      {0, 0, 0}, {1, 1, 1}, {100000, 30522, 768}};
+    for (unsigned threads = 1; threads <= 64; threads = threads * 3 / 2 + 1) {
+        for (size_t i = 0; i < COUNT(fixed); i++)
+            check_units(k, fixed[i][0], fixed[i][1], fixed[i][2], threads);
+        for (uint64_t i = 0; i < 300; i++) {
+            uint32_t r[4];
+            rng_philox(9, threads, i, r);
+            check_units(k, 1 + r[0] % (1U << r[3] % 13), 1 + r[1] % 4096, r[2] % 4097, threads);
+        }
+    }
+}
+
+static void test_units(void **state) {
+    (void)state;
+    each_kernel(sweep_units);
+}
+
 static void test_rows(void **state) {
     (void)state;
     each_kernel(sweep_rows);
@@ -381,7 +444,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pack),  cmocka_unit_test(test_rows),   cmocka_unit_test(test_columns),
         cmocka_unit_test(test_depth), cmocka_unit_test(test_blocks), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch), cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_batch), cmocka_unit_test(test_bound),  cmocka_unit_test(test_acts),
+        cmocka_unit_test(test_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

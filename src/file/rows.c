@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK ((size_t)256 << 10)
+#define BUFFER ((size_t)512 << 10) // to begin with; less for a small file
 #define RECORD_MAX ((size_t)1 << 30)
 #define PLACE_TEXT 300 // "file:line"
 
@@ -56,13 +56,14 @@ static sabok_status rows_fill(struct sabok_rows *r, sabok_error *err) {
         r->end -= r->begin;
         r->begin = 0;
     }
-    if (r->cap - r->end < CHUNK / 2) {
+    if (r->cap - r->end <= r->cap / 2) {
         char place[PLACE_TEXT];
         r->line = r->next_line;
         if (r->end >= RECORD_MAX)
             return error_set(err, SABOK_EUNSUPPORTED, place_text(r, place),
                              "found a row of more than %zu bytes, expected a shorter one", RECORD_MAX);
-        size_t cap = size_max(2 * r->cap, 2 * CHUNK);
+        size_t first = r->size && r->size < BUFFER ? (size_t)r->size + 64 : BUFFER;
+        size_t cap = r->cap ? 2 * r->cap : first;
         char *data = mem_realloc(r->data, cap);
         if (!data) return error_memory(err, r->path);
         r->data = data;

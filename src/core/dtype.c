@@ -109,39 +109,42 @@ static void widen_floats(float *out, const unsigned char *in, enum dtype t, size
     }
 }
 
-#define WIDEN(type)                                                                                          \
-    for (size_t i = 0; i < n; i++) {                                                                         \
-        type x;                                                                                              \
-        memcpy(&x, in + sizeof x * i, sizeof x);                                                             \
-        out[i] = (float)x;                                                                                   \
-    }                                                                                                        \
-    break
+#define INTEGER_LIST(X)                                                                                      \
+    X(I64, int64_t)                                                                                          \
+    X(I32, int32_t)                                                                                          \
+    X(I16, int16_t)                                                                                          \
+    X(I8, int8_t)                                                                                            \
+    X(U64, uint64_t)                                                                                         \
+    X(U32, uint32_t)                                                                                         \
+    X(U16, uint16_t)                                                                                         \
+    X(U8, uint8_t)
+
+#define X(name, type)                                                                                        \
+    static void widen_##name(float *out, const unsigned char *in, size_t n) {                                \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            type x;                                                                                          \
+            memcpy(&x, in + sizeof x * i, sizeof x);                                                         \
+            out[i] = (float)x;                                                                               \
+        }                                                                                                    \
+    }
+INTEGER_LIST(X)
+#undef X
 
 void dtype_to_f32(float *out, const void *data, enum dtype t, size_t n) {
     const unsigned char *in = data;
     switch (t) {
+#define X(name, type)                                                                                        \
+    case DT_##name:                                                                                          \
+        widen_##name(out, in, n);                                                                            \
+        break;
+        INTEGER_LIST(X)
+#undef X
     case DT_F32:
     case DT_F16:
     case DT_BF16:
     case DT_F64:
         widen_floats(out, in, t, n);
         break;
-    case DT_I64:
-        WIDEN(int64_t);
-    case DT_I32:
-        WIDEN(int32_t);
-    case DT_I16:
-        WIDEN(int16_t);
-    case DT_I8:
-        WIDEN(int8_t);
-    case DT_U64:
-        WIDEN(uint64_t);
-    case DT_U32:
-        WIDEN(uint32_t);
-    case DT_U16:
-        WIDEN(uint16_t);
-    case DT_U8:
-        WIDEN(uint8_t);
     case DT_BOOL:
         for (size_t i = 0; i < n; i++)
             out[i] = in[i] ? 1.0f : 0.0f;

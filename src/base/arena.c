@@ -3,6 +3,23 @@
 
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_GUARDED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_GUARDED 1
+#endif
+#endif
+#ifdef ARENA_GUARDED
+// Under the address sanitizer every byte that is in no item is forbidden, and items stand apart.
+#include <sanitizer/asan_interface.h>
+#define ARENA_GAP ((size_t)16)
+#else
+#define ARENA_GAP ((size_t)0)
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
 #define ARENA_ALIGN ((size_t)16)
 #define ARENA_FIRST ((size_t)4 << 10)
 #define ARENA_LAST ((size_t)1 << 20)
@@ -21,7 +38,9 @@ static struct arena_block *block_new(size_t size) {
     size_t bytes;
     if (!add_ok(size, sizeof(struct arena_block), &bytes)) return NULL;
     struct arena_block *b = mem_alloc(bytes);
-    if (b) *b = (struct arena_block){.size = size};
+    if (!b) return NULL;
+    *b = (struct arena_block){.size = size};
+    ASAN_POISON_MEMORY_REGION(b->bytes, size);
     return b;
 }
 
@@ -45,12 +64,13 @@ static struct arena_block *block_for(struct arena *a, size_t n) {
 }
 
 void *arena_alloc(struct arena *a, size_t n) {
-    if (n > SIZE_MAX - ARENA_ALIGN) return NULL;
-    n = round_up(n ? n : 1, ARENA_ALIGN);
-    struct arena_block *b = block_for(a, n);
+    if (n > SIZE_MAX - ARENA_ALIGN - ARENA_GAP) return NULL;
+    size_t room = round_up(n ? n : 1, ARENA_ALIGN) + ARENA_GAP;
+    struct arena_block *b = block_for(a, room);
     if (!b) return NULL;
     void *p = b->bytes + b->used;
-    b->used += n;
+    b->used += room;
+    ASAN_UNPOISON_MEMORY_REGION(p, n);
     return memset(p, 0, n);
 }
 
@@ -86,6 +106,7 @@ void arena_reset(struct arena *a) {
     blocks_free(a->head->next);
     a->head->next = NULL;
     a->head->used = 0;
+    ASAN_POISON_MEMORY_REGION(a->head->bytes, a->head->size);
 }
 
 void arena_free(struct arena *a) {

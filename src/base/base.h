@@ -93,7 +93,7 @@ sabok_status error_errno(sabok_error *err, const char *where, const char *what);
 void log_message(sabok_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3))); // log.c
 
-// ---- cpu (cpu.c)
+// ---- cpu (cpu.c, quota.c)
 enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVXVNNI, ISA_AVX512, ISA_VNNI, ISA_BF16, ISA_AMX, ISA_COUNT };
 // ISA_AVX2 means avx2 + fma + f16c; AVX512 means f, bw, dq, vl, cd; VNNI adds avx512_vnni; BF16 adds
 // avx512_bf16; AMX adds amx tile, bf16, int8 with the kernel's permission. AVXVNNI stands beside AVX512,
@@ -104,18 +104,22 @@ bool cpu_found(enum cpu_isa isa);           // found on the machine, mask ignore
 const char *cpu_brand(void);
 // What SABOK_ISA asks for that the machine lacks or that is no ISA name: NULL when all is well.
 const char *cpu_isa_problem(void);
-unsigned cpu_count(void);          // CPUs this process may use: affinity mask and cgroup quota
+unsigned cpu_count(void); // CPUs this process may use: affinity mask and cgroup quota
+// The quota alone, rounded up to whole CPUs, from a file like /proc/self/cgroup and a tree like
+// /sys/fs/cgroup; 0: none.
+unsigned cpu_quota(const char *cgroup, const char *root);
 size_t cpu_cache_bytes(int level); // 1 (data), 2, 3; a sane default when unknown
 
 // ---- threads (team.c)
 // A team of n threads, the caller being thread 0. One region runs at a time; callers from other threads
-// queue.
+// queue. With `pin` the workers are bound to one CPU each; the caller's own thread is left alone.
 struct team;
 typedef void team_fn(void *ctx, unsigned thread, unsigned threads);
 struct team *team_new(unsigned threads, bool pin, sabok_error *err); // threads >= 1
 void team_free(struct team *team);
 unsigned team_size(const struct team *team);
-// Runs fn on every thread and returns when all are done. The caller's thread takes part.
+// Runs fn on threads 0 .. threads - 1 and returns when all are done. The caller's thread is thread 0. All run
+// in the default floating point environment, whatever mode the caller has set.
 void team_run(struct team *team, unsigned threads, team_fn *fn, void *ctx); // threads <= team_size
 // Inside a region: waits for all threads of the region. Spins, then sleeps on a futex.
 void team_barrier(struct team *team);
@@ -135,12 +139,15 @@ void map_drop(const struct file_map *map, size_t begin,
 sabok_status file_read(const char *path, size_t limit, char **out, size_t *size, sabok_error *err);
 bool file_exists(const char *path);
 // Writes to a temporary name in the same folder; commit: fsync, rename, fsync of the folder. (outfile.c)
+// A link is followed; a path that is there and is no regular file is refused. After a failure every call
+// reports the first one and the file is not committed.
 struct out_file;
 struct out_file *out_open(const char *path, sabok_error *err);
 sabok_status out_write(struct out_file *f, const void *data, size_t n, sabok_error *err);
+// Overwrites bytes already written.
 sabok_status out_patch(struct out_file *f, uint64_t offset, const void *data, size_t n, sabok_error *err);
 sabok_status out_close(struct out_file *f, bool commit, sabok_error *err); // always frees f
-// For tests: the k-th write, fsync or rename fails with `error_number` (short writes when 0).
+// For tests: the k-th write, fsync or rename from now fails with `error_number` (a short write when 0).
 void out_fail_at(uint64_t k, int error_number);
 
 // ---- json (json.c,
@@ -199,6 +206,8 @@ void json_out_u64(struct json_out *o, uint64_t x);
 void json_out_double(struct json_out *o, double x); // shortest form, Python's spelling ("1.0", "1e-05")
 void json_out_float(struct json_out *o, float x);   // shortest that reads back as the same float
 void json_out_bool(struct json_out *o, bool x);
+// A value that is JSON already. When s begins with a newline it ends a line, and the next value stands for
+// itself.
 void json_out_raw(struct json_out *o, const char *s, size_t n);
 
 // ---- text buffers

@@ -86,9 +86,10 @@ static bool lists_cpu(const char *list, const char *end) {
     return false;
 }
 
-static unsigned group_count(void) {
-    char text[8192];
-    if (!text_read("/proc/self/cgroup", text, sizeof text)) return 0;
+unsigned cpu_quota(const char *cgroup, const char *root) {
+    char text[8192], v1[512];
+    snprintf(v1, sizeof v1, "%s/cpu", root);
+    if (!text_read(cgroup, text, sizeof text)) return 0;
     unsigned least = 0;
     // Lines "number:controllers:path"; version 2 has no controllers.
     for (char *line = text, *next; line && *line; line = next) {
@@ -99,16 +100,16 @@ static unsigned group_count(void) {
         const char *path = second + 1;
         unsigned n = 0;
         if (second == first + 1)
-            n = tree_limit("/sys/fs/cgroup", path, strlen(path), true);
+            n = tree_limit(root, path, strlen(path), true);
         else if (lists_cpu(first + 1, second))
-            n = tree_limit("/sys/fs/cgroup/cpu", path, strlen(path), false);
+            n = tree_limit(v1, path, strlen(path), false);
         if (n && (!least || n < least)) least = n;
     }
     return least;
 }
 
 unsigned cpu_count(void) {
-    unsigned affinity = affinity_count(), group = group_count();
+    unsigned affinity = affinity_count(), group = cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     if (affinity == 0) affinity = 1;
     return group && group < affinity ? group : affinity;
 }

@@ -1,8 +1,10 @@
 // The mask of SABOK_ISA, each value of it in a process of its own; counts and sizes that make sense.
 #include "base/base.h"
 #include "base/check.h"
+#include "base/folder.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,12 +122,58 @@ static void counts_and_sizes_make_sense(void **state) {
     assert_int_equal(cpu_count(), all);
 }
 
+// One control-group file in a made-up tree, in folders that are made as needed.
+static void put_group(const struct folder *f, const char *name, const char *text) {
+    char path[FOLDER_PATH];
+    folder_join(f, name, path);
+    for (char *slash = path + strlen(f->path) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        mkdir(path, 0700);
+    }
+    folder_put(f, name, text, strlen(text));
+}
+
+static void quotas_of_groups_are_honoured(void **state) {
+    (void)state;
+    static const struct {
+        const char *cgroup, *file, *text, *file2, *text2;
+        unsigned cpus;
+    } cases[] = {
+        {"0::/\n", "cpu.max", "150000 100000\n", "cpu.other", "", 2},
+        {"0::/\n", "cpu.max", "max 100000\n", "cpu.other", "", 0},
+        {"0::/a/b\n", "a/b/cpu.max", "400000 100000\n", "a/cpu.max", "200000 100000\n", 2},
+        {"0::/a/b\n", "a/b/cpu.max", "50000 100000\n", "a/cpu.max", "max 100000\n", 1},
+        {"0::/gone/away\n", "cpu.max", "300000 100000\n", "cpu.other", "", 3},
+        {"4:cpuset:/\n3:cpu,cpuacct:/d\n", "cpu/d/cpu.cfs_quota_us", "250000\n", "cpu/d/cpu.cfs_period_us",
+         "100000\n", 3},
+        {"3:cpu:/d\n", "cpu/d/cpu.cfs_quota_us", "-1\n", "cpu/d/cpu.cfs_period_us", "100000\n", 0},
+        {"3:cpuacct:/\n", "cpu/cpu.cfs_quota_us", "250000\n", "cpu/cpu.cfs_period_us", "100000\n", 0},
+        {"no colons\n:\n", "cpu.max", "1 1\n", "cpu.other", "", 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct folder f;
+        char cgroup[FOLDER_PATH], path[FOLDER_PATH];
+        folder_make(&f);
+        put_group(&f, "cgroup", cases[i].cgroup);
+        put_group(&f, cases[i].file, cases[i].text);
+        put_group(&f, cases[i].file2, cases[i].text2);
+        assert_int_equal(cpu_quota(folder_join(&f, "cgroup", cgroup), f.path), cases[i].cpus);
+        unlink(folder_join(&f, cases[i].file, path));
+        unlink(folder_join(&f, cases[i].file2, path));
+        static const char *const folders[] = {"a/b", "a", "cpu/d", "cpu"};
+        for (size_t j = 0; j < COUNT(folders); j++)
+            rmdir(folder_join(&f, folders[j], path));
+        folder_remove(&f);
+    }
+    assert_int_equal(cpu_quota("/nowhere/cgroup", "/nowhere"), 0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--show") == 0) return show_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks_leave_what_they_name),   cmocka_unit_test(no_mask_leaves_all),
         cmocka_unit_test(misspelt_masks_are_a_problem), cmocka_unit_test(levels_stand_on_each_other),
-        cmocka_unit_test(counts_and_sizes_make_sense),
+        cmocka_unit_test(counts_and_sizes_make_sense),  cmocka_unit_test(quotas_of_groups_are_honoured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,10 +47,14 @@ struct regs {
     unsigned a, b, c, d;
 };
 
-// All zero when the processor has no such leaf.
+// All zero when the processor has no such leaf. Where a hypervisor traps the instruction it takes tens of
+// microseconds, so the highest leaves are asked for once.
 static struct regs cpuid(unsigned leaf, unsigned subleaf) {
+    static unsigned highest[2]; // basic, extended; only written under pthread_once
+    unsigned *top = &highest[leaf >> 31];
+    if (*top == 0) *top = __get_cpuid_max(leaf & 0x80000000, NULL);
     struct regs r = {0};
-    if (!__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d)) r = (struct regs){0};
+    if (leaf <= *top) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
     return r;
 }
 
@@ -100,18 +104,16 @@ static unsigned isa_detect(void) {
 }
 
 static void brand_read(char out[64]) {
-    if (cpuid(0x80000000, 0).a >= 0x80000004) {
-        for (unsigned i = 0; i < 3; i++) {
-            struct regs r = cpuid(0x80000002 + i, 0);
-            memcpy(out + 16 * i, &r, sizeof r);
-        }
+    for (unsigned i = 0; i < 3; i++) {
+        struct regs r = cpuid(0x80000002 + i, 0);
+        memcpy(out + 16 * i, &r, sizeof r);
     }
 }
 
 // Intel describes caches in leaf 4, AMD in the same form in leaf 0x8000001d.
 static void caches_read(size_t cache[4]) {
     static const unsigned leaves[] = {4, 0x8000001d};
-    for (size_t l = 0; l < COUNT(leaves); l++)
+    for (size_t l = 0; l < COUNT(leaves) && cache[1] == 0; l++)
         for (unsigned i = 0; i < 16; i++) {
             struct regs r = cpuid(leaves[l], i);
             unsigned type = r.a & 31, level = r.a >> 5 & 7;

@@ -6,8 +6,7 @@
 #include <locale.h>
 #include <math.h>
 
-// ---------------------------------------------------------------------------------------------- against
-// jansson
+// ---- against jansson
 
 static void check_text(const char *text, size_t size, const char *rerun) {
     // A copy of the exact size, so that the address sanitizer sees a read behind the end.
@@ -217,7 +216,7 @@ static void every_failing_allocation_is_reported(void **state) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- by hand
+// ---- by hand
 
 struct reading {
     struct json j;

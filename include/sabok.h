@@ -166,6 +166,45 @@ SABOK_API sabok_status sabok_embed_tokens(const sabok_model *model, const char *
 SABOK_API sabok_status sabok_forward(const sabok_model *model, const uint32_t *ids, const uint32_t *type_ids,
                                      const size_t *offsets, size_t B, float *hidden, sabok_error *err);
 
+// ---- the encoder as one call
+// L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
+// x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.
+
+typedef struct sabok_encoder sabok_encoder; // shared
+
+typedef struct sabok_layer_weights {              // f32, row-major; biases may be NULL
+    const float *query, *query_bias;              // [D, D], [D]
+    const float *key, *key_bias;                  // [D, D], [D]
+    const float *value, *value_bias;              // [D, D], [D]
+    const float *output, *output_bias;            // [D, D], [D]
+    const float *attention_gain, *attention_bias; // [D], [D]: the norm after attention
+    const float *up, *up_bias;                    // [F, D], [F]
+    const float *down, *down_bias;                // [D, F], [D]
+    const float *output_gain, *output_norm_bias;  // [D], [D]: the norm after the feed-forward part
+} sabok_layer_weights;
+
+typedef struct sabok_encoder_opts {
+    size_t num_layers, hidden_size, num_heads, intermediate_size; // L, D, H, F
+    double layer_norm_eps;                                        // 0: 1e-12
+    const char *hidden_act;                                       // as in config.json; NULL: "gelu"
+    unsigned threads;                                             // 0: all CPUs this process may use
+    bool pin;
+} sabok_encoder_opts;
+
+// Copies what it needs of layers [num_layers]. NULL on error.
+SABOK_API sabok_encoder *sabok_encoder_new(const sabok_encoder_opts *opts, const sabok_layer_weights *layers,
+                                           sabok_error *err);
+SABOK_API void sabok_encoder_free(sabok_encoder *encoder); // NULL is allowed
+
+// A ragged batch: sequence b is rows offsets[b] .. offsets[b + 1] of in [T, D], T = offsets[B]; out [T, D], not in.
+SABOK_API sabok_status sabok_encoder_run(const sabok_encoder *encoder, const float *in, const size_t *offsets,
+                                         size_t B, float *out, sabok_error *err);
+// A padded batch: in and out [B, S, D], mask [B, S], nonzero where there is a token (NULL: everywhere). Rows without a
+// token are neither computed nor seen by others; they come out as zeros.
+SABOK_API sabok_status sabok_encoder_run_padded(const sabok_encoder *encoder, const float *in,
+                                                const uint8_t *mask, size_t B, size_t S, float *out,
+                                                sabok_error *err);
+
 typedef enum sabok_similarity_fn {
     SABOK_COSINE = 0,
     SABOK_DOT,

@@ -107,8 +107,7 @@ val block_embeddings(prog *p, const struct encoder_w *w, const struct encoder_co
     return x;
 }
 
-val block_encoder(prog *p, const struct encoder_w *w, const struct encoder_config *c) {
-    val x = block_embeddings(p, w, c);
+val block_layers(prog *p, const struct encoder_w *w, const struct encoder_config *c, val x) {
     const val relative = c->buckets > 0 ? prog_weight(p, &w->relative_tiles) : 0;
     for (size_t i = 0; i < c->L; i++) {
         prog_push(p, "layer.%zu", i);
@@ -116,6 +115,10 @@ val block_encoder(prog *p, const struct encoder_w *w, const struct encoder_confi
         prog_pop(p);
     }
     return x;
+}
+
+val block_encoder(prog *p, const struct encoder_w *w, const struct encoder_config *c) {
+    return block_layers(p, w, c, block_embeddings(p, w, c));
 }
 
 sabok_status config_bert_keys(const struct config *c, struct encoder_config *out, sabok_error *err) {

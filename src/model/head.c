@@ -85,9 +85,8 @@ val head_classify(prog *p, const struct head *h, const struct head_names *names,
 }
 
 val head_fill_mask(prog *p, const struct head *h, const struct head_names *names, const struct encoder_w *w,
-                   const struct encoder_config *c) {
+                   const struct encoder_config *c, val x) {
     const enum act act = names->mask_act == ACT_NONE ? c->act : names->mask_act;
-    val x = prog_input(p, "rows", DT_F32, (struct shape){2, {DIM_T, (int64_t)c->D}}, INPUT_ROWS);
     x = block_norm(p, &h->norm, op_act(p, block_linear(p, &h->dense, x), act), c->eps);
     return op_linear(p, x, prog_weight(p, h->out.w.name ? &h->out.w : &w->word), prog_weight(p, &h->out.b));
 }

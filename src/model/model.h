@@ -80,7 +80,8 @@ void visit_layer(struct visitor *v, struct layer_w *l, const struct encoder_conf
 val block_layer(prog *p, const struct layer_w *l, const struct encoder_config *c, val x, val relative);
 // x = norm(word[id] + position[i] (+ type[s])), projected to D where E differs.
 val block_embeddings(prog *p, const struct encoder_w *w, const struct encoder_config *c);
-// Embeddings, then L layers.
+// The L layers; and the embeddings before them.
+val block_layers(prog *p, const struct encoder_w *w, const struct encoder_config *c, val x);
 val block_encoder(prog *p, const struct encoder_w *w, const struct encoder_config *c);
 // The config keys that BERT's descendants share, over the defaults already in *out.
 sabok_status config_bert_keys(const struct config *c, struct encoder_config *out, sabok_error *err);
@@ -110,7 +111,7 @@ void head_weights(struct head *h, const struct head_names *names, const struct e
                   struct visitor *v);
 val head_classify(prog *p, const struct head *h, const struct head_names *names, val x);
 val head_fill_mask(prog *p, const struct head *h, const struct head_names *names, const struct encoder_w *w,
-                   const struct encoder_config *c);
+                   const struct encoder_config *c, val x);
 
 // ---- families (family.c)
 struct model_family {
@@ -139,13 +140,14 @@ struct dense_w {
 };
 
 // What a model can be asked for: hidden states [T, D], vectors [B, width], logits of a sequence [B, labels], of each
-// token [T, labels], and of given hidden states [rows, V].
+// token [T, labels]; and, from given hidden states: of masked tokens [rows, V], and the layers alone [T, D].
 enum program_kind {
     PROGRAM_HIDDEN,
     PROGRAM_EMBED,
     PROGRAM_CLASSIFY,
     PROGRAM_TAG,
     PROGRAM_FILL_MASK,
+    PROGRAM_LAYERS,
     PROGRAM_COUNT
 };
 
@@ -184,8 +186,13 @@ void model_program(prog *p, const struct sabok_model *m, enum program_kind kind)
 // The same, fused and with its weights packed, kept by the model. NULL on error; a kind that the model's head does not
 // serve is an error that says which head there is.
 const prog *model_prog(const struct sabok_model *m, enum program_kind kind, sabok_error *err);
+bool program_by_sequence(enum program_kind kind); // the output has a row a sequence, else a row a token
 enum program_kind model_main_program(const struct sabok_model *m);       // the one that the folder is for
 size_t model_width(const struct sabok_model *m, enum program_kind kind); // of the output's rows
+
+// open.c: an empty model with its locks, team and name; NULL on error. sabok_close frees it.
+struct sabok_model *model_new(const char *name, size_t name_length, unsigned threads, bool pin,
+                              sabok_error *err);
 
 // load.c: finds each weight in the store (with and without the family's prefix, old and new norm names),
 // checks its shape, and leaves f32 values or the stored bytes. Missing weights are listed by name.
@@ -202,6 +209,7 @@ struct session {
     uint32_t *ids, *types, *positions; // [T]
     uint32_t *skip;                    // [B]
     uint32_t *offsets;                 // [B + 1]
+    const float *rows;                 // [T, D] of the caller, for programs that start from hidden states
     size_t T, B;                       // filled so far
     struct session *next;
 };
@@ -211,7 +219,7 @@ void session_give(const struct sabok_model *m, struct session *s); // NULL is al
 void session_pool_free(struct sabok_model *m);
 // Appends a sequence; the capacity must hold it. types NULL: all zero. skip: first tokens that pooling leaves out.
 struct sequence {
-    const uint32_t *ids, *types;
+    const uint32_t *ids, *types; // ids NULL: rows only
     uint32_t length, skip;
 };
 void session_add(const struct sabok_model *m, struct session *s, const struct sequence *sequence);

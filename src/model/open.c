@@ -167,13 +167,6 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
 
 static sabok_status open_all(struct sabok_model *m, const char *path, const sabok_open_opts *opts,
                              sabok_error *err) {
-    const char *problem = cpu_isa_problem();
-    if (problem) return error_set(err, SABOK_EINVAL, "SABOK_ISA", "%s", problem);
-    const unsigned threads = opts->threads ? opts->threads : cpu_count();
-    m->team = team_new(threads, opts->pin, err);
-    if (!m->team) return err ? err->code : SABOK_ENOMEM;
-    m->packs = pack_new();
-    if (!m->packs) return error_memory(err, m->name);
     if (!path) {
         TRY(open_preset(m, opts->config, err));
         TRY(open_weights(m, opts, err));
@@ -199,6 +192,32 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
     return SABOK_OK;
 }
 
+static sabok_status model_start(struct sabok_model *m, const char *name, size_t name_length, unsigned threads,
+                                bool pin, sabok_error *err) {
+    const char *problem = cpu_isa_problem();
+    if (problem) return error_set(err, SABOK_EINVAL, "SABOK_ISA", "%s", problem);
+    m->name = mem_copy_bytes(name, name_length);
+    m->packs = pack_new();
+    if (!m->name || !m->packs) return error_memory(err, "model");
+    m->team = team_new(threads ? threads : cpu_count(), pin, err);
+    return m->team ? SABOK_OK : err->code;
+}
+
+struct sabok_model *model_new(const char *name, size_t name_length, unsigned threads, bool pin,
+                              sabok_error *err) {
+    struct sabok_model *m = mem_zalloc(sizeof *m);
+    if (!m) {
+        error_memory(err, "model");
+        return NULL;
+    }
+    pthread_mutex_init(&m->session_lock, NULL);
+    pthread_mutex_init(&m->program_lock, NULL);
+    arena_init(&m->names, 0);
+    if (model_start(m, name, name_length, threads, pin, err) == SABOK_OK) return m;
+    sabok_close(m);
+    return NULL;
+}
+
 sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_error *err) {
     static const sabok_open_opts defaults;
     if (!opts) opts = &defaults;
@@ -209,25 +228,15 @@ sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_err
         error_set(err, SABOK_EINVAL, "sabok_open", "neither a path nor a config is given");
         return NULL;
     }
-    sabok_model *m = mem_zalloc(sizeof *m);
-    if (!m) {
-        error_memory(err, path ? path : opts->config);
-        return NULL;
-    }
-    pthread_mutex_init(&m->session_lock, NULL);
-    pthread_mutex_init(&m->program_lock, NULL);
-    arena_init(&m->names, 0);
     size_t length;
     const char *name = open_last_part(path ? path : opts->config, &length);
-    m->name = mem_copy_bytes(name, length);
+    sabok_model *m = model_new(name, length, opts->threads, opts->pin, err);
+    if (!m) return NULL;
     m->folder = path ? mem_copy_string(path) : NULL;
-    sabok_status status = m->name && (!path || m->folder) ? open_all(m, path, opts, err)
-                                                          : error_memory(err, path ? path : opts->config);
-    if (status != SABOK_OK) {
-        sabok_close(m);
-        return NULL;
-    }
-    return m;
+    const sabok_status status = !path || m->folder ? open_all(m, path, opts, err) : error_memory(err, path);
+    if (status == SABOK_OK) return m;
+    sabok_close(m);
+    return NULL;
 }
 
 static sabok_status close_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {
@@ -245,7 +254,7 @@ void sabok_close(sabok_model *m) {
     }
     pack_free(m->packs);
     struct visitor v = {.visit = close_visit};
-    if (m->weights.layers && (m->dense || m->dense_count == 0)) model_weights(m, &v);
+    if (m->family && m->weights.layers && (m->dense || m->dense_count == 0)) model_weights(m, &v);
     weight_free(&m->weights.relative_tiles);
     mem_free(m->weights.layers);
     mem_free(m->dense);

@@ -66,7 +66,10 @@ static val program_sentence(prog *p, const struct sabok_model *m, val x) {
 }
 
 void model_program(prog *p, const struct sabok_model *m, enum program_kind kind) {
-    val x = kind == PROGRAM_FILL_MASK ? 0 : m->family->forward(p, &m->weights, &m->config);
+    const bool from_rows = kind == PROGRAM_FILL_MASK || kind == PROGRAM_LAYERS;
+    val x = from_rows
+                ? prog_input(p, "rows", DT_F32, (struct shape){2, {DIM_T, (int64_t)m->config.D}}, INPUT_ROWS)
+                : m->family->forward(p, &m->weights, &m->config);
     switch (kind) {
     case PROGRAM_EMBED:
         x = program_sentence(p, m, x);
@@ -78,7 +81,10 @@ void model_program(prog *p, const struct sabok_model *m, enum program_kind kind)
         x = block_linear(p, &m->head.out, x);
         break;
     case PROGRAM_FILL_MASK:
-        x = head_fill_mask(p, &m->head, &m->family->heads, &m->weights, &m->config);
+        x = head_fill_mask(p, &m->head, &m->family->heads, &m->weights, &m->config, x);
+        break;
+    case PROGRAM_LAYERS:
+        x = block_layers(p, &m->weights, &m->config, x);
         break;
     case PROGRAM_HIDDEN:
     case PROGRAM_COUNT:
@@ -146,6 +152,10 @@ enum program_kind model_main_program(const struct sabok_model *m) {
         [HEAD_ANSWER] = PROGRAM_TAG, [HEAD_FILL_MASK] = PROGRAM_HIDDEN,
     };
     return main[m->head.kind];
+}
+
+bool program_by_sequence(enum program_kind kind) {
+    return kind == PROGRAM_EMBED || kind == PROGRAM_CLASSIFY;
 }
 
 size_t model_width(const struct sabok_model *m, enum program_kind kind) {

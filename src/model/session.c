@@ -110,9 +110,8 @@ void session_pool_free(struct sabok_model *m) {
     }
 }
 
-void session_add(const struct sabok_model *m, struct session *s, const struct sequence *sequence) {
+static void session_add_ids(const struct sabok_model *m, struct session *s, const struct sequence *sequence) {
     const size_t length = sequence->length;
-    ASSERT(s->T + length <= plan_tokens(s->plan) && s->B < plan_sequences(s->plan));
     memcpy(s->ids + s->T, sequence->ids, length * sizeof *s->ids);
     if (sequence->types && m->config.types > 1) // a table of one row serves every segment
         memcpy(s->types + s->T, sequence->types, length * sizeof *s->types);
@@ -123,6 +122,12 @@ void session_add(const struct sabok_model *m, struct session *s, const struct se
         const bool pad = m->config.positions_skip_pad && sequence->ids[i] == m->config.pad_id;
         s->positions[s->T + i] = pad ? (uint32_t)m->config.position_first - 1 : position++;
     }
+}
+
+void session_add(const struct sabok_model *m, struct session *s, const struct sequence *sequence) {
+    const size_t length = sequence->length;
+    ASSERT(s->T + length <= plan_tokens(s->plan) && s->B < plan_sequences(s->plan));
+    if (sequence->ids) session_add_ids(m, s, sequence);
     s->T += length;
     s->skip[s->B] = sequence->skip;
     s->offsets[++s->B] = (uint32_t)s->T;
@@ -151,7 +156,8 @@ sabok_status session_run(const struct sabok_model *m, struct session *s, struct 
                                 .types = s->types,
                                 .positions = s->positions,
                                 .offsets = s->offsets,
-                                .skip = s->skip};
+                                .skip = s->skip,
+                                .rows = s->rows};
     float *outputs[OUTPUT_MAX] = {out};
     const char *eager = getenv("SABOK_EAGER");
     const sabok_status status = eager && *eager && strcmp(eager, "0") != 0

@@ -134,7 +134,11 @@ static sabok_status tokens_chunk(const sabok_model *m, const struct sequences *s
         const size_t tokens = tokens_window(s, begin, &end);
         if (!mem_grow((void **)&sink->hidden, &sink->cap, tokens * D, sizeof(float)))
             return error_memory(err, m->name);
-        const struct sequences_run run = {PROGRAM_HIDDEN, begin, end, batch_tokens, sink->hidden};
+        const struct sequences_run run = {.kind = PROGRAM_HIDDEN,
+                                          .begin = begin,
+                                          .end = end,
+                                          .batch_tokens = batch_tokens,
+                                          .out = sink->hidden};
         TRY(sequences_compute(s, m, &run, err));
         const float *hidden = sink->hidden;
         for (size_t i = begin; i < end; hidden += s->length[i++] * D)

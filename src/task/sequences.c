@@ -189,9 +189,9 @@ static sabok_status group_run(struct compute_job *job, const struct group *g, st
     for (size_t i = g->first; i < g->first + g->count; i++)
         session_add(m, s,
                     &(struct sequence){job->s->ids[i], job->s->types[i], job->s->length[i], job->s->skip});
-    float *out = job->run->kind == PROGRAM_EMBED
-                     ? job->run->out + (g->first - job->run->begin) * m->embed_width
-                     : job->run->out + g->row * m->config.D;
+    if (job->run->rows) s->rows = job->run->rows + g->row * m->config.D;
+    const size_t row = program_by_sequence(job->run->kind) ? g->first - job->run->begin : g->row;
+    float *out = job->run->out + row * model_width(m, job->run->kind);
     const sabok_status status = session_run(m, s, team, out, err);
     session_give(m, s);
     return status;

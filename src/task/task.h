@@ -34,6 +34,7 @@ struct sequences_run {
     size_t begin, end;
     size_t batch_tokens;
     float *out;
+    const float *rows; // [T, D]: for programs that start from hidden states
 };
 sabok_status sequences_compute(const struct sequences *s, const sabok_model *m,
                                const struct sequences_run *run, sabok_error *err);

@@ -1,0 +1,241 @@
+// cli: the `sabok` command. It sees only sabok.h.
+//
+//   main.c        picks the verb          option.c     reads the arguments by the verb's tables
+//   verb.c        the list of verbs       help.c, manual.c, completion.c  print those tables
+//   groups.c      options that verbs share
+//   run.c eval.c inspect.c tokenize.c bench.c help.c   one file per verb; embed.c, ... one per task of `run`
+//   texts.c       input, row by row       sink.c       output, whole or not at all
+#ifndef SABOK_CLI_H
+#define SABOK_CLI_H
+
+#include "sabok.h"
+
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+// ---- heap (heap.c): ends the program with status 1 when memory is short
+void *heap_array(size_t n, size_t size);
+void heap_grow(void *items, size_t *cap, size_t need, size_t size); // items: the address of a pointer
+char *heap_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// ---- messages (message.c): one line on stderr, "sabok: ..."
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2))); // returns EXIT_FAILED
+int fail_error(const sabok_error *err);                                  // the same with the library's line
+_Noreturn void usage_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void message_listen(bool quiet); // shows the library's warnings
+// The name of the list nearest to `word`, as "; did you mean X?", or "" when none is near. Static storage.
+const char *nearest_hint(const char *word, const char *prefix, const char *const *names, size_t n);
+
+// ---- signals (interrupt.c): a signal throws half-written output away and ends the program
+void interrupt_start(void);
+double clock_seconds(void);
+
+// ---- options
+struct strings {
+    const char **items;
+    size_t count, cap;
+};
+
+struct sizes {
+    size_t *items;
+    size_t count, cap;
+};
+
+struct shapes {
+    size_t (*items)[3]; // M, N, K
+    size_t count, cap;
+};
+
+// The values of all options of all verbs; a verb's tables say which of them it has.
+struct args {
+    struct strings positionals;
+    const char *task, *model, *config, *output, *isa, *prompt, *prompt_name, *column_subset, *kernel;
+    struct strings inputs, texts, text_pairs, columns, pairs, queries;
+    struct sizes batch_sizes, sequence_lengths;
+    struct shapes shapes;
+    size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
+    double seconds;
+    unsigned dtype, device, input_format, output_format, truncation, similarity; // indices of choices
+    bool pin, no_mmap, quiet, normalize, no_header, json, program, weights, cpu, help, timing, plain;
+    bool no_truncation, no_special, overflow, peak, cold;
+};
+
+enum option_kind {
+    OPTION_FLAG,    // bool
+    OPTION_TEXT,    // const char *
+    OPTION_COUNT,   // size_t
+    OPTION_REAL,    // double, positive
+    OPTION_CHOICE,  // unsigned: index into choices; the first is the default
+    OPTION_TEXTS,   // struct strings, may be given again
+    OPTION_NAMES,   // struct strings, may be given again, commas between names
+    OPTION_COUNTS,  // struct sizes, commas between numbers
+    OPTION_SHAPES,  // struct shapes, commas between MxNxK
+};
+
+struct option {
+    const char *name; // spelt with '_'; '-' is the same
+    enum option_kind kind;
+    size_t place;      // of its value in struct args
+    const char *value; // what stands for the value in help; NULL for a flag
+    const char *help;
+    const char *const *choices; // NULL-ended
+    const char *alias;          // another spelling, not shown
+    bool files;                 // the value is a file name, for completion
+};
+
+struct option_group {
+    const char *title;
+    const struct option *options;
+    size_t count;
+};
+
+extern const struct option_group group_general, group_task, group_model, group_input, group_output, group_embed;
+
+// What `run` and `eval` do: one row a task.
+struct task {
+    const char *name;
+    const char *aliases[6];
+    const char *summary;
+    const struct option_group *groups[6];
+    int (*run)(const struct args *args);
+};
+
+struct verb {
+    const char *name;
+    const char *usage; // what follows the name
+    const char *summary;
+    const char *about; // a paragraph for help and manual
+    const struct option_group *groups[6];
+    const struct task *tasks; // NULL: none
+    size_t task_count;
+    size_t positional_max;
+    int (*run)(struct args *args);
+};
+
+extern const struct verb *const verbs[];
+extern const size_t verb_count;
+const struct verb *verb_find(const char *name); // NULL: none
+// NULL: none; '-' and '_' alike.
+const struct task *task_find(const struct verb *verb, const char *name);
+
+bool name_equal(const char *a, const char *b); // '-' and '_' alike
+// The groups of a verb, and of one of its tasks or of all when `task` is NULL; at most GROUP_MAX.
+#define GROUP_MAX 32
+size_t verb_groups(const struct verb *verb, const struct task *task,
+                   const struct option_group *out[GROUP_MAX]);
+
+// Reads argv[0, n) into *args; ends the program with EXIT_USAGE on an error.
+void options_read(const struct verb *verb, const struct task *task, char **argv, size_t n, struct args *args);
+// Moves task, model and input files from the positionals to their places.
+const struct task *args_take_task(const struct verb *verb, struct args *args);
+void args_take_model(const struct verb *verb, struct args *args);
+
+void help_print(FILE *out, const struct verb *verb); // NULL: of the whole command
+void manual_print(FILE *out);
+bool completion_print(FILE *out, const char *shell); // false: no such shell
+
+extern const struct verb verb_run, verb_eval, verb_inspect, verb_tokenize, verb_bench, verb_help;
+// The tasks, one file each; run.c and eval.c list them.
+int embed_run(const struct args *args);
+int features_run(const struct args *args);
+int similarity_run(const struct args *args);
+int sts_run(const struct args *args);
+extern const struct option_group group_similarity, group_sts;
+
+// ---- the library, with the command's options
+sabok_model *model_open(const struct args *args); // prints the error; NULL
+void embed_options(const struct args *args, sabok_embed_opts *out);
+
+
+// ---- input (texts.c): --text values, then files
+struct texts {
+    const struct args *args;
+    const struct strings *columns; // of files; count 0: the one text column
+    size_t width;                  // fields a row
+    size_t next_text, next_file;
+    sabok_rows *rows;
+    uint64_t taken;
+    bool failed; // said on stderr already
+};
+
+// A group of rows, reused: field j of row i is fields[i * width + j].
+struct rows {
+    const char **fields;
+    size_t *lengths;
+    size_t n, width;
+    char *bytes;
+    size_t *begins;
+    size_t fields_cap, lengths_cap, begins_cap, bytes_cap;
+};
+
+bool texts_open(struct texts *t, const struct args *args, const struct strings *columns);
+// Reads the next group; false at the end and on an error (t->failed).
+bool texts_next(struct texts *t, struct rows *out);
+// All that is left.
+bool texts_rest(struct texts *t, struct rows *out);
+// True when the file can be read and its first row has this column.
+bool texts_have_column(const struct args *args, const char *path, const char *name);
+double texts_progress(const struct texts *t); // 0..1, negative: unknown
+void texts_close(struct texts *t);
+void rows_free(struct rows *r);
+
+// ---- time of a run, for --timing (timing.c)
+struct timing {
+    bool wanted;
+    double open_s, embed_s, texts, tokens;
+};
+// sabok_embed of all fields of the rows into out.
+sabok_status timed_embed(const sabok_model *model, const struct rows *rows, const sabok_embed_opts *base,
+                         struct timing *timing, float *out, sabok_error *err);
+void timing_print(const struct timing *t);
+
+// ---- output (sink.c): one a run. Functions return false after a failure, which they print once.
+bool sink_open(const struct args *args);                      // text
+bool sink_open_vectors(const struct args *args, size_t width); // JSON lines, .csv, .npy, .safetensors
+bool sink_text(const char *text, size_t n);
+bool sink_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool sink_float(float x);
+bool sink_double(double x);
+bool sink_string(const char *text, size_t n); // as JSON
+bool sink_flush(void);
+bool sink_vectors(const float *rows, size_t n);
+bool sink_commit(void);  // the file appears under its name
+void sink_abandon(void); // the file is gone; safe to call at any time, from the signal thread too
+int sink_write(void *ctx, const char *text, size_t n); // a sabok_write_fn
+
+// ---- progress (progress.c): a bar on stderr, only when that is a terminal
+struct progress {
+    bool shown, drawn;
+    double start, last;
+    uint64_t done;
+    const char *unit;
+};
+void progress_start(struct progress *p, const struct args *args, const char *unit);
+void progress_add(struct progress *p, uint64_t n, double share); // share < 0: unknown
+void progress_end(struct progress *p);
+
+// ---- measuring (bench.c, bench_text.c, bench_kernel.c)
+struct bench_times {
+    double *seconds;
+    size_t count, cap;
+    double total;
+};
+void times_add(struct bench_times *t, double seconds);
+void times_sort(struct bench_times *t);
+double times_at(const struct bench_times *t, double share);                    // sorted: 0 least, 0.5 median
+bool times_enough(const struct args *args, const struct bench_times *t);
+struct bench_row {
+    size_t batch_size, sequence_length; // 0: of a text file
+    double tokens, sequences, flops;
+    bool later; // not the first of a table
+};
+bool bench_print(const struct args *args, const sabok_model_info *info, const struct bench_row *row,
+                 struct bench_times *times, double peak_flops);
+double flops_of(const sabok_model_info *info, double length); // of one sequence
+bool bench_text(const struct args *args, const sabok_model *model, double peak_flops);
+bool bench_kernels(const struct args *args);
+
+#endif

@@ -1,0 +1,33 @@
+// run: one task over texts.
+#include "cli.h"
+
+static const struct task tasks[] = {
+    {"embed",
+     {"sentence-embedding", "embeddings"},
+     "Texts to vectors.",
+     {&group_model, &group_input, &group_output, &group_embed},
+     embed_run},
+    {"feature-extraction",
+     {"features"},
+     "Texts to the vectors of their tokens, as nested JSON [1][tokens][width].",
+     {&group_model, &group_input, &group_output, &group_embed},
+     features_run},
+    {"similarity",
+     {"sentence-similarity", "search", "semantic-search"},
+     "Scores of pairs of texts, or with --query the texts nearest to a question.",
+     {&group_model, &group_input, &group_output, &group_embed, &group_similarity},
+     similarity_run},
+};
+
+const struct verb verb_run = {
+    .name = "run",
+    .usage = "TASK MODEL [FILE...] [--text TEXT]...",
+    .summary = "Run a model on texts: vectors, similarity, search.",
+    .about = "Runs one task with a model folder over texts from --text, from files (lines, .jsonl, .csv, "
+             ".tsv; - is standard input), or from standard input. TASK, MODEL and FILE may also be given as "
+             "--task, --model and --input.",
+    .groups = {&group_task},
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .positional_max = SIZE_MAX,
+};

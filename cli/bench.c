@@ -1,28 +1,27 @@
 // bench: how fast a model runs, beside the ceiling of the machine measured in the same run.
 #include "cli.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE(field) offsetof(struct args, field)
 #define SECONDS_DEFAULT 1.0
 #define PEAK_SECONDS 0.3
 #define LEAST_RUNS 5
 
 static const struct option options[] = {
-    {"config", OPTION_TEXT, PLACE(config), "NAME",
-     "Instead of a model: random weights of this shape: minilm, bert-base, bert-large or a config.json.", NULL,
-     NULL, true},
-    {"batch_size", OPTION_COUNTS, PLACE(batch_sizes), "B,...", "Sequences computed together; default 1."},
-    {"sequence_length", OPTION_COUNTS, PLACE(sequence_lengths), "S,...", "Tokens of each; default 128."},
-    {"seconds", OPTION_REAL, PLACE(seconds), "T", "How long each row is measured; default 1."},
-    {"peak", OPTION_FLAG, PLACE(peak), NULL, "Print the ceilings of the machine."},
-    {"kernel", OPTION_TEXT, PLACE(kernel), "NAME",
-     "Measure one kernel: a family (matmul, norm, ...) or a line of kernels.def (matmul_f32_avx2)."},
-    {"shape", OPTION_SHAPES, PLACE(shapes), "MxNxK,...", "Shapes for --kernel; default 128x384x384."},
-    {"cold", OPTION_FLAG, PLACE(cold), NULL, "With --kernel: weights come from memory, not from a cache."},
-    {"json", OPTION_FLAG, PLACE(json), NULL, "Print one JSON object a row."},
+    OPTION(
+        "config", OPTION_TEXT, config, "NAME",
+        "Instead of a model: random weights of this shape: minilm, bert-base, bert-large or a config.json.",
+        .files = true),
+    OPTION("batch_size", OPTION_COUNTS, batch_sizes, "B,...", "Sequences computed together; default 1."),
+    OPTION("sequence_length", OPTION_COUNTS, sequence_lengths, "S,...", "Tokens of each; default 128."),
+    OPTION("seconds", OPTION_REAL, seconds, "T", "How long each row is measured; default 1."),
+    OPTION("peak", OPTION_FLAG, peak, NULL, "Print the ceilings of the machine."),
+    OPTION("kernel", OPTION_TEXT, kernel, "NAME",
+           "Measure one kernel: a family (matmul, norm, ...) or a line of kernels.def (matmul_f32_avx2)."),
+    OPTION("shape", OPTION_SHAPES, shapes, "MxNxK,...", "Shapes for --kernel; default 128x384x384."),
+    OPTION("cold", OPTION_FLAG, cold, NULL, "With --kernel: weights come from memory, not from a cache."),
+    OPTION("json", OPTION_FLAG, json, NULL, "Print one JSON object a row."),
 };
 static const struct option_group group = {"Measurement", options, COUNT(options)};
 
@@ -54,28 +53,29 @@ bool times_enough(const struct args *args, const struct bench_times *t) {
 
 // ---- one row
 
-static bool row_json(const sabok_model_info *info, const struct bench_row *row, const struct bench_times *times,
-                     double peak_flops) {
+static bool row_json(const sabok_model_info *info, const struct bench_row *row,
+                     const struct bench_times *times, double peak_flops) {
     const double median = times_at(times, 0.5), flops = row->flops / median;
-    bool ok = sink_format("{\"model\": ") && sink_string(info->name, strlen(info->name)) &&
-              sink_format(", \"dtype\": \"float32\", \"isa\": \"%s\", \"threads\": %u", info->isa, info->threads);
+    bool ok =
+        sink_format("{\"model\": ") && sink_string(info->name, strlen(info->name)) &&
+        sink_format(", \"dtype\": \"float32\", \"isa\": \"%s\", \"threads\": %u", info->isa, info->threads);
     if (row->batch_size)
         ok = ok && sink_format(", \"batch_size\": %zu, \"sequence_length\": %zu", row->batch_size,
                                row->sequence_length);
     else
         ok = ok && sink_format(", \"texts\": %.0f, \"tokens\": %.0f", row->sequences, row->tokens);
-    return ok &&
-           sink_format(", \"ms_median\": %.4f, \"ms_min\": %.4f, \"ms_p99\": %.4f, \"sequences_per_s\": %.1f, "
-                       "\"tokens_per_s\": %.1f, \"gflops\": %.2f, \"peak_share\": %.4f}\n",
-                       1e3 * median, 1e3 * times_at(times, 0), 1e3 * times_at(times, 0.99),
-                       row->sequences / median, row->tokens / median, 1e-9 * flops, flops / peak_flops);
+    return ok && sink_format(
+                     ", \"ms_median\": %.4f, \"ms_min\": %.4f, \"ms_p99\": %.4f, \"sequences_per_s\": %.1f, "
+                     "\"tokens_per_s\": %.1f, \"gflops\": %.2f, \"peak_share\": %.4f}\n",
+                     1e3 * median, 1e3 * times_at(times, 0), 1e3 * times_at(times, 0.99),
+                     row->sequences / median, row->tokens / median, 1e-9 * flops, flops / peak_flops);
 }
 
 static bool row_head(const struct args *args, const struct bench_row *row) {
     if (args->json) return true;
     return sink_format("%10s %10s %10s %10s %10s %10s %10s %9s %6s\n", row->batch_size ? "batch" : "texts",
-                       row->batch_size ? "length" : "tokens", "ms median", "ms min", "ms p99", "seq/s", "tokens/s",
-                       "GFLOP/s", "peak");
+                       row->batch_size ? "length" : "tokens", "ms median", "ms min", "ms p99", "seq/s",
+                       "tokens/s", "GFLOP/s", "peak");
 }
 
 bool bench_print(const struct args *args, const sabok_model_info *info, const struct bench_row *row,
@@ -88,7 +88,8 @@ bool bench_print(const struct args *args, const sabok_model_info *info, const st
     if (!row->later && !row_head(args, row)) return false;
     return sink_format("%10.0f %10.0f %10.3f %10.3f %10.3f %10.1f %10.0f %9.1f %5.0f%%\n", first, second,
                        1e3 * median, 1e3 * times_at(times, 0), 1e3 * times_at(times, 0.99),
-                       row->sequences / median, row->tokens / median, 1e-9 * flops, 100 * flops / peak_flops) &&
+                       row->sequences / median, row->tokens / median, 1e-9 * flops,
+                       100 * flops / peak_flops) &&
            sink_flush();
 }
 
@@ -171,8 +172,9 @@ static bool bench_shapes(const struct args *args, const sabok_model *model, doub
 
 static bool peak_print(const struct args *args, const sabok_peak *peak) {
     if (args->json)
-        return sink_format("{\"isa\": \"%s\", \"threads\": %u, \"peak_gflops\": %.2f, \"read_gb_per_s\": %.2f}\n",
-                           peak->isa, peak->threads, 1e-9 * peak->flops_f32, 1e-9 * peak->read_bytes);
+        return sink_format(
+            "{\"isa\": \"%s\", \"threads\": %u, \"peak_gflops\": %.2f, \"read_gb_per_s\": %.2f}\n", peak->isa,
+            peak->threads, 1e-9 * peak->flops_f32, 1e-9 * peak->read_bytes);
     return sink_format("ceiling: %.1f GFLOP/s of f32 multiply-adds, %.1f GB/s read (%s, %u thread%s)\n",
                        1e-9 * peak->flops_f32, 1e-9 * peak->read_bytes, peak->isa, peak->threads,
                        peak->threads == 1 ? "" : "s");
@@ -181,7 +183,8 @@ static bool peak_print(const struct args *args, const sabok_peak *peak) {
 static bool bench_model(const struct args *args, double peak_flops) {
     sabok_model *model = model_open(args);
     if (!model) return false;
-    const bool ok = args->inputs.count ? bench_text(args, model, peak_flops) : bench_shapes(args, model, peak_flops);
+    const bool ok =
+        args->inputs.count ? bench_text(args, model, peak_flops) : bench_shapes(args, model, peak_flops);
     sabok_close(model);
     return ok;
 }
@@ -212,8 +215,9 @@ const struct verb verb_bench = {
     .name = "bench",
     .usage = "MODEL [FILE] [--batch_size 1,8] [--sequence_length 16,128]",
     .summary = "Measure the speed of a model, a kernel, or the machine.",
-    .about = "Measures the encoder over random tokens of given shapes, or with a FILE of texts the whole way from "
-             "text to vectors. Every row stands beside the ceiling that the machine reached in the same run.",
+    .about =
+        "Measures the encoder over random tokens of given shapes, or with a FILE of texts the whole way from "
+        "text to vectors. Every row stands beside the ceiling that the machine reached in the same run.",
     .groups = {&group, &group_model, &group_input, &group_output},
     .positional_max = SIZE_MAX,
     .run = bench_run,

@@ -10,17 +10,17 @@ static bool kernel_row(const struct args *args, const sabok_bench_case *c, const
                        const sabok_peak *peak, bool later) {
     const double share = 1e9 * r->gflops / peak->flops_f32, read = 1e9 * r->gbytes / peak->read_bytes;
     if (args->json)
-        return sink_format("{\"kernel\": \"%s\", \"threads\": %u, \"M\": %zu, \"N\": %zu, \"K\": %zu, \"cold\": %s, "
-                           "\"ms_median\": %.5f, \"ms_min\": %.5f, \"gflops\": %.2f, \"peak_share\": %.4f, "
-                           "\"gb_per_s\": %.2f, \"read_share\": %.4f}\n",
-                           r->kernel, peak->threads, c->M, c->N, c->K, c->cold ? "true" : "false", r->ms_median,
-                           r->ms_min, r->gflops, share, r->gbytes, read);
-    if (!later &&
-        !sink_format("%-24s %7s %7s %7s %10s %10s %9s %6s %8s %6s\n", "kernel", "M", "N", "K", "ms median", "ms min",
-                     "GFLOP/s", "peak", "GB/s", "read"))
+        return sink_format(
+            "{\"kernel\": \"%s\", \"threads\": %u, \"M\": %zu, \"N\": %zu, \"K\": %zu, \"cold\": %s, "
+            "\"ms_median\": %.5f, \"ms_min\": %.5f, \"gflops\": %.2f, \"peak_share\": %.4f, "
+            "\"gb_per_s\": %.2f, \"read_share\": %.4f}\n",
+            r->kernel, peak->threads, c->M, c->N, c->K, c->cold ? "true" : "false", r->ms_median, r->ms_min,
+            r->gflops, share, r->gbytes, read);
+    if (!later && !sink_format("%-24s %7s %7s %7s %10s %10s %9s %6s %8s %6s\n", "kernel", "M", "N", "K",
+                               "ms median", "ms min", "GFLOP/s", "peak", "GB/s", "read"))
         return false;
-    return sink_format("%-24s %7zu %7zu %7zu %10.4f %10.4f %9.1f %5.0f%% %8.1f %5.0f%%\n", r->kernel, c->M, c->N,
-                       c->K, r->ms_median, r->ms_min, r->gflops, 100 * share, r->gbytes, 100 * read);
+    return sink_format("%-24s %7zu %7zu %7zu %10.4f %10.4f %9.1f %5.0f%% %8.1f %5.0f%%\n", r->kernel, c->M,
+                       c->N, c->K, r->ms_median, r->ms_min, r->gflops, 100 * share, r->gbytes, 100 * read);
 }
 
 // A family, or a line of kernels.def, whose name begins with its family.

@@ -10,6 +10,7 @@
 
 #include "sabok.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -64,15 +65,15 @@ struct args {
 };
 
 enum option_kind {
-    OPTION_FLAG,    // bool
-    OPTION_TEXT,    // const char *
-    OPTION_COUNT,   // size_t
-    OPTION_REAL,    // double, positive
-    OPTION_CHOICE,  // unsigned: index into choices; the first is the default
-    OPTION_TEXTS,   // struct strings, may be given again
-    OPTION_NAMES,   // struct strings, may be given again, commas between names
-    OPTION_COUNTS,  // struct sizes, commas between numbers
-    OPTION_SHAPES,  // struct shapes, commas between MxNxK
+    OPTION_FLAG,   // bool
+    OPTION_TEXT,   // const char *
+    OPTION_COUNT,  // size_t
+    OPTION_REAL,   // double, positive
+    OPTION_CHOICE, // unsigned: index into choices; the first is the default
+    OPTION_TEXTS,  // struct strings, may be given again
+    OPTION_NAMES,  // struct strings, may be given again, commas between names
+    OPTION_COUNTS, // struct sizes, commas between numbers
+    OPTION_SHAPES, // struct shapes, commas between MxNxK
 };
 
 struct option {
@@ -86,13 +87,21 @@ struct option {
     bool files;                 // the value is a file name, for completion
 };
 
+// A row of a table; after the help come the fields that are not always there, `.alias = "x"`.
+#define OPTION(name_, kind_, field_, value_, help_, ...)                                                     \
+    {                                                                                                        \
+        .name = name_, .kind = kind_, .place = offsetof(struct args, field_), .value = value_,               \
+        .help = help_, __VA_ARGS__                                                                           \
+    }
+
 struct option_group {
     const char *title;
     const struct option *options;
     size_t count;
 };
 
-extern const struct option_group group_general, group_task, group_model, group_input, group_output, group_embed;
+extern const struct option_group group_general, group_task, group_model, group_input, group_output,
+    group_embed;
 
 // What `run` and `eval` do: one row a task.
 struct task {
@@ -149,7 +158,6 @@ extern const struct option_group group_similarity, group_sts;
 sabok_model *model_open(const struct args *args); // prints the error; NULL
 void embed_options(const struct args *args, sabok_embed_opts *out);
 
-
 // ---- input (texts.c): --text values, then files
 struct texts {
     const struct args *args;
@@ -193,7 +201,7 @@ sabok_status timed_embed(const sabok_model *model, const struct rows *rows, cons
 void timing_print(const struct timing *t);
 
 // ---- output (sink.c): one a run. Functions return false after a failure, which they print once.
-bool sink_open(const struct args *args);                      // text
+bool sink_open(const struct args *args);                       // text
 bool sink_open_vectors(const struct args *args, size_t width); // JSON lines, .csv, .npy, .safetensors
 bool sink_text(const char *text, size_t n);
 bool sink_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -225,7 +233,7 @@ struct bench_times {
 };
 void times_add(struct bench_times *t, double seconds);
 void times_sort(struct bench_times *t);
-double times_at(const struct bench_times *t, double share);                    // sorted: 0 least, 0.5 median
+double times_at(const struct bench_times *t, double share); // sorted: 0 least, 0.5 median
 bool times_enough(const struct args *args, const struct bench_times *t);
 struct bench_row {
     size_t batch_size, sequence_length; // 0: of a text file

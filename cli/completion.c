@@ -51,11 +51,12 @@ static void bash_value(FILE *out, const struct verb *verb, const struct option *
 }
 
 static void bash_print(FILE *out) {
-    fputs("# bash completion of sabok\n_sabok() {\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
-          "    compopt -o filenames 2>/dev/null\n"
-          "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W \"",
-          out);
+    fputs(
+        "# bash completion of sabok\n_sabok() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
+        "    compopt -o filenames 2>/dev/null\n"
+        "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W \"",
+        out);
     for (size_t i = 0; i < verb_count; i++)
         fprintf(out, "%s ", verbs[i]->name);
     fputs("--help --version\" -- \"$word\"))\n        return\n    fi\n    case $verb:$before in\n", out);

@@ -13,8 +13,9 @@ const struct verb verb_eval = {
     .name = "eval",
     .usage = "TASK MODEL FILE [--json]",
     .summary = "Measure a model on labelled data.",
-    .about = "Runs a model over a file of labelled examples (.tsv, .csv, .jsonl) and prints the metrics of the "
-             "task: a table for people, or one object with --json.",
+    .about =
+        "Runs a model over a file of labelled examples (.tsv, .csv, .jsonl) and prints the metrics of the "
+        "task: a table for people, or one object with --json.",
     .groups = {&group_task},
     .tasks = tasks,
     .task_count = COUNT(tasks),

@@ -11,7 +11,12 @@ static int features_write(void *ctx, size_t text, const float *hidden, size_t le
     bool ok = sink_format("[[");
     for (size_t t = 0; ok && t < length; t++) {
         for (size_t i = 0; ok && i < f->width; i++)
-            ok = sink_text(i ? ", " : t ? ", [" : "[", i ? 2 : t ? 3 : 1) &&
+            ok = sink_text(i   ? ", "
+                           : t ? ", ["
+                               : "[",
+                           i   ? 2
+                           : t ? 3
+                               : 1) &&
                  sink_float(hidden[t * f->width + i]);
         ok = ok && sink_text("]", 1);
     }

@@ -1,22 +1,19 @@
 // inspect: what a model is, its program, its weights, and the machine.
 #include "cli.h"
 
-#include <stddef.h>
-
-#define PLACE(field) offsetof(struct args, field)
-
 static const struct option options[] = {
-    {"program", OPTION_FLAG, PLACE(program), NULL,
-     "Print the program: every record with shapes, bytes and the kernel bound to it."},
-    {"weights", OPTION_FLAG, PLACE(weights), NULL, "Print every weight: name, shape, bytes."},
-    {"cpu", OPTION_FLAG, PLACE(cpu), NULL, "Print what the CPU has and which kernels are chosen."},
-    {"config", OPTION_TEXT, PLACE(config), "NAME",
-     "Instead of a model: random weights of this shape: minilm, bert-base, bert-large or a config.json.", NULL,
-     NULL, true},
-    {"batch_size", OPTION_COUNTS, PLACE(batch_sizes), "B", "Sequences the printed program is made for."},
-    {"sequence_length", OPTION_COUNTS, PLACE(sequence_lengths), "S",
-     "Tokens of each; default the model's longest."},
-    {"json", OPTION_FLAG, PLACE(json), NULL, "Print JSON."},
+    OPTION("program", OPTION_FLAG, program, NULL,
+           "Print the program: every record with shapes, bytes and the kernel bound to it."),
+    OPTION("weights", OPTION_FLAG, weights, NULL, "Print every weight: name, shape, bytes."),
+    OPTION("cpu", OPTION_FLAG, cpu, NULL, "Print what the CPU has and which kernels are chosen."),
+    OPTION(
+        "config", OPTION_TEXT, config, "NAME",
+        "Instead of a model: random weights of this shape: minilm, bert-base, bert-large or a config.json.",
+        .files = true),
+    OPTION("batch_size", OPTION_COUNTS, batch_sizes, "B", "Sequences the printed program is made for."),
+    OPTION("sequence_length", OPTION_COUNTS, sequence_lengths, "S",
+           "Tokens of each; default the model's longest."),
+    OPTION("json", OPTION_FLAG, json, NULL, "Print JSON."),
 };
 static const struct option_group group = {"Inspection", options, COUNT(options)};
 
@@ -65,8 +62,9 @@ const struct verb verb_inspect = {
     .name = "inspect",
     .usage = "MODEL [--program] [--weights] [--cpu]",
     .summary = "Print what a model is, its program, its weights; or what the CPU has.",
-    .about = "Prints a summary of a model folder, or with flags its program after all passes, its weights, and "
-             "the machine.",
+    .about =
+        "Prints a summary of a model folder, or with flags its program after all passes, its weights, and "
+        "the machine.",
     .groups = {&group, &group_model, &group_output},
     .positional_max = 1,
     .run = inspect_run,

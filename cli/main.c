@@ -28,8 +28,8 @@ static int verb_run_arguments(const struct verb *verb, char **argv, size_t n) {
         help_print(stdout, verb);
         return finish_stdout();
     }
-    if (args.isa && (strcmp(args.isa, "auto") == 0 ? unsetenv("SABOK_ISA")
-                                                   : setenv("SABOK_ISA", args.isa, 1)) != 0)
+    if (args.isa &&
+        (strcmp(args.isa, "auto") == 0 ? unsetenv("SABOK_ISA") : setenv("SABOK_ISA", args.isa, 1)) != 0)
         return fail("--isa: %s", strerror(errno));
     message_listen(args.quiet);
     interrupt_start();
@@ -68,7 +68,8 @@ int main(int argc, char **argv) {
         printf("sabok %s\n", sabok_version());
         return finish_stdout();
     }
-    if (strcmp(name, "__manual") == 0 || strcmp(name, "__completion") == 0) return print_generated(argc, argv);
+    if (strcmp(name, "__manual") == 0 || strcmp(name, "__completion") == 0)
+        return print_generated(argc, argv);
     const struct verb *verb = verb_find(name);
     if (!verb) verb_unknown(name);
     const int status = verb_run_arguments(verb, argv + 2, (size_t)argc - 2);

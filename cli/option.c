@@ -123,15 +123,33 @@ static void value_shapes(const struct option *o, const char *text, struct shapes
 static void option_set(const struct option *o, const char *text, struct args *args) {
     void *place = (char *)args + o->place;
     switch (o->kind) {
-    case OPTION_FLAG: *(bool *)place = strcmp(text, "true") == 0; return;
-    case OPTION_TEXT: *(const char **)place = text; return;
-    case OPTION_COUNT: value_count(o, text, place); return;
-    case OPTION_REAL: value_real(o, text, place); return;
-    case OPTION_CHOICE: value_choice(o, text, place); return;
-    case OPTION_TEXTS: strings_add(place, text); return;
-    case OPTION_NAMES: value_names(text, place); return;
-    case OPTION_COUNTS: value_counts(o, text, place); return;
-    case OPTION_SHAPES: value_shapes(o, text, place); return;
+    case OPTION_FLAG:
+        *(bool *)place = strcmp(text, "true") == 0;
+        return;
+    case OPTION_TEXT:
+        *(const char **)place = text;
+        return;
+    case OPTION_COUNT:
+        value_count(o, text, place);
+        return;
+    case OPTION_REAL:
+        value_real(o, text, place);
+        return;
+    case OPTION_CHOICE:
+        value_choice(o, text, place);
+        return;
+    case OPTION_TEXTS:
+        strings_add(place, text);
+        return;
+    case OPTION_NAMES:
+        value_names(text, place);
+        return;
+    case OPTION_COUNTS:
+        value_counts(o, text, place);
+        return;
+    case OPTION_SHAPES:
+        value_shapes(o, text, place);
+        return;
     }
 }
 

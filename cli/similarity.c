@@ -1,22 +1,22 @@
 // run similarity: scores of pairs, or with --query the nearest texts of a file.
 #include "cli.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE(field) offsetof(struct args, field)
 #define TOP_DEFAULT 5
 
 // In the order of enum sabok_similarity_fn.
 static const char *const similarity_choices[] = {"cosine", "dot", "euclidean", "manhattan", NULL};
 
 static const struct option similarity_options[] = {
-    {"query", OPTION_TEXTS, PLACE(queries), "TEXT", "Print the texts nearest to this one; may be given again."},
-    {"top_k", OPTION_COUNT, PLACE(top_k), "N", "How many texts to print for each query; default 5."},
-    {"similarity", OPTION_CHOICE, PLACE(similarity), "NAME",
-     "How to compare vectors; the two distances are negated.", similarity_choices, "similarity_fn_name"},
-    {"plain", OPTION_FLAG, PLACE(plain), NULL, "Print for people instead of JSON lines."},
+    OPTION("query", OPTION_TEXTS, queries, "TEXT",
+           "Print the texts nearest to this one; may be given again."),
+    OPTION("top_k", OPTION_COUNT, top_k, "N", "How many texts to print for each query; default 5."),
+    OPTION("similarity", OPTION_CHOICE, similarity, "NAME",
+           "How to compare vectors; the two distances are negated.", .choices = similarity_choices,
+           .alias = "similarity_fn_name"),
+    OPTION("plain", OPTION_FLAG, plain, NULL, "Print for people instead of JSON lines."),
 };
 const struct option_group group_similarity = {"Similarity", similarity_options, COUNT(similarity_options)};
 
@@ -94,11 +94,11 @@ static void hits_add(struct search *s, size_t query, const struct hit *hit) {
 static bool hit_write(const struct search *s, size_t query, size_t rank) {
     const struct hit *hit = &s->hits[query * s->top + rank];
     const char *text = s->args->queries.items[query];
-    if (s->args->plain) {
-        if (rank == 0) sink_format("%s", query ? "\n" : "") && sink_text(text, strlen(text)) && sink_text("\n", 1);
-        return sink_format("  %.4f  ", (double)hit->score) && sink_text(hit->text, hit->length) &&
+    if (s->args->plain)
+        return (rank > 0 || (sink_format("%s", query ? "\n" : "") && sink_text(text, strlen(text)) &&
+                             sink_text("\n", 1))) &&
+               sink_format("  %.4f  ", (double)hit->score) && sink_text(hit->text, hit->length) &&
                sink_text("\n", 1);
-    }
     return sink_text("{\"query\": ", 10) && sink_string(text, strlen(text)) &&
            sink_format(", \"rank\": %zu, \"corpus_id\": %llu, \"score\": ", rank + 1,
                        (unsigned long long)hit->index) &&

@@ -2,17 +2,14 @@
 #include "cli.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE(field) offsetof(struct args, field)
-
 static const struct option sts_options[] = {
-    {"subset_column", OPTION_TEXT, PLACE(column_subset), "NAME",
-     "Column that names a pair's subset; default subset, when there is one."},
-    {"json", OPTION_FLAG, PLACE(json), NULL,
-     "Print one JSON object: pearson_cosine, spearman_cosine, ... as fractions."},
+    OPTION("subset_column", OPTION_TEXT, column_subset, "NAME",
+           "Column that names a pair's subset; default subset, when there is one."),
+    OPTION("json", OPTION_FLAG, json, NULL,
+           "Print one JSON object: pearson_cosine, spearman_cosine, ... as fractions."),
 };
 const struct option_group group_sts = {"Evaluation", sts_options, COUNT(sts_options)};
 

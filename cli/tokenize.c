@@ -1,29 +1,26 @@
 // tokenize: texts to tokens, in the form of an Encoding of the tokenizers library.
 #include "cli.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLACE(field) offsetof(struct args, field)
 
 // In the order of enum sabok_truncation.
 static const char *const truncation_choices[] = {"default",    "do_not_truncate", "longest_first",
                                                  "only_first", "only_second",     NULL};
 
 static const struct option options[] = {
-    {"pair", OPTION_NAMES, PLACE(pairs), "NAME", "Column of a second text, tokenized together with the first.",
-     NULL, "pair_column"},
-    {"text_pair", OPTION_TEXTS, PLACE(text_pairs), "TEXT", "A second text for the --text of the same place."},
-    {"truncation", OPTION_CHOICE, PLACE(truncation), "NAME",
-     "How a long text is cut; default: as tokenizer.json says.", truncation_choices},
-    {"no_truncation", OPTION_FLAG, PLACE(no_truncation), NULL, "Cut nothing."},
-    {"max_length", OPTION_COUNT, PLACE(max_length), "N", "Most tokens of a window, special ones included."},
-    {"stride", OPTION_COUNT, PLACE(stride), "N", "Tokens that two neighbouring windows share."},
-    {"overflow", OPTION_FLAG, PLACE(overflow), NULL, "Print what was cut, as further windows.", NULL,
-     "return_overflowing_tokens"},
-    {"no_special", OPTION_FLAG, PLACE(no_special), NULL, "Add no special tokens."},
-    {"plain", OPTION_FLAG, PLACE(plain), NULL, "Print the tokens with blanks between, a text a line."},
+    OPTION("pair", OPTION_NAMES, pairs, "NAME", "Column of a second text, tokenized together with the first.",
+           .alias = "pair_column"),
+    OPTION("text_pair", OPTION_TEXTS, text_pairs, "TEXT", "A second text for the --text of the same place."),
+    OPTION("truncation", OPTION_CHOICE, truncation, "NAME",
+           "How a long text is cut; default: as tokenizer.json says.", .choices = truncation_choices),
+    OPTION("no_truncation", OPTION_FLAG, no_truncation, NULL, "Cut nothing."),
+    OPTION("max_length", OPTION_COUNT, max_length, "N", "Most tokens of a window, special ones included."),
+    OPTION("stride", OPTION_COUNT, stride, "N", "Tokens that two neighbouring windows share."),
+    OPTION("overflow", OPTION_FLAG, overflow, NULL, "Print what was cut, as further windows.",
+           .alias = "return_overflowing_tokens"),
+    OPTION("no_special", OPTION_FLAG, no_special, NULL, "Add no special tokens."),
+    OPTION("plain", OPTION_FLAG, plain, NULL, "Print the tokens with blanks between, a text a line."),
 };
 static const struct option_group group = {"Tokens", options, COUNT(options)};
 
@@ -203,9 +200,10 @@ const struct verb verb_tokenize = {
     .name = "tokenize",
     .usage = "MODEL [FILE...] [--text TEXT]...",
     .summary = "Print the tokens of texts.",
-    .about = "Prints for each text a JSON object of ids, type_ids, tokens, offsets (in characters of the text), "
-             "special_tokens_mask and attention_mask. MODEL is a folder with tokenizer.json or vocab.txt, or "
-             "such a file.",
+    .about =
+        "Prints for each text a JSON object of ids, type_ids, tokens, offsets (in characters of the text), "
+        "special_tokens_mask and attention_mask. MODEL is a folder with tokenizer.json or vocab.txt, or "
+        "such a file.",
     .groups = {&group_model, &group_input, &group, &group_output},
     .positional_max = SIZE_MAX,
     .run = tokenize_run,

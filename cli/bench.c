@@ -137,9 +137,9 @@ static bool bench_shape(const struct args *args, const sabok_model *model, doubl
     // The first run makes plans and fills caches.
     bool ok = sabok_forward(model, b.ids, NULL, b.offsets, B, b.hidden, &err) == SABOK_OK;
     while (ok && !times_enough(args, &times)) {
-        const double start = clock_seconds();
+        const double start = now_seconds();
         ok = sabok_forward(model, b.ids, NULL, b.offsets, B, b.hidden, &err) == SABOK_OK;
-        times_add(&times, clock_seconds() - start);
+        times_add(&times, now_seconds() - start);
     }
     const struct bench_row row = {.batch_size = B,
                                   .sequence_length = S,

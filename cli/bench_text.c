@@ -41,9 +41,9 @@ static bool text_time(const struct args *args, const sabok_model *model, const s
     float *vectors = heap_array(rows->n * sabok_embed_width(model), sizeof *vectors);
     bool ok = sabok_embed(model, rows->fields, rows->n < 64 ? rows->n : 64, &opts, vectors, &err) == SABOK_OK;
     while (ok && !times_enough(args, times)) {
-        const double start = clock_seconds();
+        const double start = now_seconds();
         ok = sabok_embed(model, rows->fields, rows->n, &opts, vectors, &err) == SABOK_OK;
-        times_add(times, clock_seconds() - start);
+        times_add(times, now_seconds() - start);
     }
     if (!ok) fail_error(&err);
     free(vectors);

@@ -32,7 +32,7 @@ const char *nearest_hint(const char *word, const char *prefix, const char *const
 
 // ---- signals (interrupt.c): a signal throws half-written output away and ends the program
 void interrupt_start(void);
-double clock_seconds(void);
+double now_seconds(void);
 
 // ---- options
 struct strings {

@@ -35,9 +35,9 @@ int embed_run(const struct args *args) {
     struct timing timing = {.wanted = args->timing};
     if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
     if (!texts_open(&texts, args, &args->columns)) return EXIT_FAILED;
-    const double start = clock_seconds();
+    const double start = now_seconds();
     sabok_model *model = model_open(args);
-    timing.open_s = clock_seconds() - start;
+    timing.open_s = now_seconds() - start;
     bool ok = false;
     if (model) {
         const size_t width = args->truncate_dim ? args->truncate_dim : sabok_embed_width(model);

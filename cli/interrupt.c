@@ -41,7 +41,7 @@ void interrupt_start(void) {
     pthread_attr_destroy(&attributes);
 }
 
-double clock_seconds(void) {
+double now_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;

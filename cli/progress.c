@@ -11,7 +11,7 @@
 
 void progress_start(struct progress *p, const struct args *args, const char *unit) {
     *p = (struct progress){
-        .shown = !args->quiet && isatty(STDERR_FILENO), .start = clock_seconds(), .unit = unit};
+        .shown = !args->quiet && isatty(STDERR_FILENO), .start = now_seconds(), .unit = unit};
     p->last = p->start + PATIENCE_S - REDRAW_S;
 }
 
@@ -35,7 +35,7 @@ static void progress_draw(const struct progress *p, double now, double share) {
 void progress_add(struct progress *p, uint64_t n, double share) {
     p->done += n;
     if (!p->shown) return;
-    const double now = clock_seconds();
+    const double now = now_seconds();
     if (now - p->last < REDRAW_S) return;
     p->last = now;
     p->drawn = true;

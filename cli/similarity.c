@@ -194,9 +194,9 @@ int similarity_run(const struct args *args) {
     if (!search) pair_columns(args, &columns);
     if (search && columns.count > 1) usage_fail("--column: expected one column, found %zu", columns.count);
     if (!texts_open(&texts, args, &columns)) return EXIT_FAILED;
-    const double start = clock_seconds();
+    const double start = now_seconds();
     sabok_model *model = model_open(args);
-    timing.open_s = clock_seconds() - start;
+    timing.open_s = now_seconds() - start;
     bool ok = model && sink_open(args);
     const size_t width = !ok ? 0 : args->truncate_dim ? args->truncate_dim : sabok_embed_width(model);
     if (ok) ok = (search ? search_run : pairs_run)(args, model, &texts, width, &timing);

@@ -188,9 +188,9 @@ int sts_run(const struct args *args) {
         usage_fail("expected one file of pairs: sabok eval %s", verb_eval.usage);
     sts_columns(args, names, &columns);
     if (!texts_open(&texts, args, &columns)) return EXIT_FAILED;
-    const double start = clock_seconds();
+    const double start = now_seconds();
     sabok_model *model = model_open(args);
-    timing.open_s = clock_seconds() - start;
+    timing.open_s = now_seconds() - start;
     bool ok = model && sink_open(args) && sts_read(&s, model, &texts, &timing);
     if (ok && s.n == 0) ok = fail("%s: found no pairs", args->inputs.items[0]) == EXIT_DONE;
     if (ok) ok = args->json ? json_write(&s) : table_write(&s);

@@ -24,9 +24,9 @@ sabok_status timed_embed(const sabok_model *model, const struct rows *rows, cons
                          struct timing *timing, float *out, sabok_error *err) {
     sabok_embed_opts opts = *base;
     opts.text_lengths = rows->lengths;
-    const double start = clock_seconds();
+    const double start = now_seconds();
     const sabok_status status = sabok_embed(model, rows->fields, rows->n * rows->width, &opts, out, err);
-    timing->embed_s += clock_seconds() - start;
+    timing->embed_s += now_seconds() - start;
     timing->texts += (double)(rows->n * rows->width);
     if (timing->wanted) timing->tokens += tokens_of(model, rows, base->max_seq_length);
     return status;

@@ -176,15 +176,9 @@ static sabok_status check_ids(const struct added *a, const struct vocab *v, cons
     return SABOK_OK;
 }
 
-sabok_status added_build(struct added *a, const struct vocab *v, const struct normalizer *n,
-                         struct arena *arena, const char *where, sabok_error *err) {
-    if (a->count) {
-        TRY(drop_repeats(a, where, err));
-        TRY(check_ids(a, v, where, err));
-        a->raw.patterns = mem_array(a->count, sizeof *a->raw.patterns);
-        a->normalized.patterns = mem_array(a->count, sizeof *a->normalized.patterns);
-        if (!a->raw.patterns || !a->normalized.patterns) return error_memory(err, where);
-    }
+sabok_status added_patterns(struct added *a, const struct normalizer *n, struct arena *arena,
+                            const char *where, sabok_error *err) {
+    a->raw.count = a->normalized.count = 0;
     for (size_t i = 0; i < a->count; i++) {
         const struct added_token *t = &a->tokens[i];
         struct added_matcher *m = t->normalized ? &a->normalized : &a->raw;
@@ -204,4 +198,16 @@ sabok_status added_build(struct added *a, const struct vocab *v, const struct no
                             a->tokens[a->normalized.patterns[i - 1].token].text,
                             a->tokens[a->normalized.patterns[i].token].text);
     return SABOK_OK;
+}
+
+sabok_status added_build(struct added *a, const struct vocab *v, const struct normalizer *n,
+                         struct arena *arena, const char *where, sabok_error *err) {
+    if (a->count) {
+        TRY(drop_repeats(a, where, err));
+        TRY(check_ids(a, v, where, err));
+        a->raw.patterns = mem_array(a->count, sizeof *a->raw.patterns);
+        a->normalized.patterns = mem_array(a->count, sizeof *a->normalized.patterns);
+        if (!a->raw.patterns || !a->normalized.patterns) return error_memory(err, where);
+    }
+    return added_patterns(a, n, arena, where, err);
 }

@@ -50,6 +50,7 @@ sabok_status tokenizer_set_lower_case(sabok_tokenizer *tok, sabok_error *err) {
     if (!normalizer_add(n, &lower)) return error_memory(err, tok->path);
     memmove(n->steps + 1, n->steps, (n->count - 1) * sizeof *n->steps);
     n->steps[0] = lower;
+    TRY(added_patterns(&tok->added, n, &tok->arena, tok->path, err));
     actions_free(tok->actions);
     tok->actions = NULL;
     if (!actions_possible(tok)) return SABOK_OK;

@@ -245,6 +245,9 @@ struct added {
 bool added_read(struct json *j, struct added *a, struct arena *arena);
 sabok_status added_build(struct added *a, const struct vocab *v, const struct normalizer *n,
                          struct arena *arena, const char *where, sabok_error *err);
+// Makes the patterns anew, for a normalizer that has changed.
+sabok_status added_patterns(struct added *a, const struct normalizer *n, struct arena *arena,
+                            const char *where, sabok_error *err);
 void added_free(struct added *a);
 // Cuts units [begin, end), whose UTF-8 is in `bytes`, at the added tokens; appends to out.
 bool added_split(const struct added *a, const struct added_matcher *m, const struct unit *u, struct span part,

@@ -68,7 +68,7 @@ struct vocab {
     struct vocab_slot *slots; // a power of two, at most half full
     size_t slot_mask;
     uint64_t *filter; // a bit for each hash: most strings that are no piece stop here
-    size_t filter_mask;
+    unsigned filter_shift;
     uint64_t *powers; // [longest + 1], of the hash's base
     size_t longest;   // bytes
     uint32_t max_id;
@@ -81,6 +81,13 @@ void vocab_free(struct vocab *v);
 uint32_t vocab_find(const struct vocab *v, const char *text, size_t size); // piece or NO_PIECE
 // The hash of text[0, i) into hashes[i], 0 <= i <= size.
 void vocab_hash(const char *text, size_t size, uint64_t *hashes);
+static inline uint64_t vocab_filter_bit(const struct vocab *v, uint64_t hash) {
+    return hash * 0xd6e8feb86659fd93u >> v->filter_shift;
+}
+static inline bool vocab_may_have(const struct vocab *v, uint64_t hash) {
+    const uint64_t bit = vocab_filter_bit(v, hash);
+    return v->filter[bit / 64] >> bit % 64 & 1;
+}
 uint32_t vocab_find_hashed(const struct vocab *v, uint64_t hash, const char *head, size_t head_size,
                            const char *text, size_t size); // piece spelt head + text
 static inline const char *vocab_text(const struct vocab *v, uint32_t piece) {
@@ -107,15 +114,18 @@ struct piece_search { // a word, and the hashes of its heads
 void pieces_free(struct pieces *p);
 bool pieces_push(struct pieces *p, uint32_t piece, size_t begin, size_t end);
 
+struct piece_sizes {
+    uint32_t *sizes; // [count], the lengths that pieces have, longest first
+    uint32_t *from;  // [longest + 1], the first of them that is no longer than this
+    uint32_t count;
+};
 struct wordpiece { // wordpiece.c
     uint32_t unk;  // piece
     const char *prefix;
     size_t prefix_size;
     uint64_t prefix_hash;
     size_t max_chars;
-    uint32_t *first_sizes,
-        *next_sizes; // lengths that pieces have, longest first: at a word's start, inside it
-    size_t first_count, next_count;
+    struct piece_sizes first, next; // of pieces at a word's start, inside it
 };
 struct model {
     const struct model_kind *kind;

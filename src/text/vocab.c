@@ -59,8 +59,7 @@ static size_t power_of_two(size_t at_least) {
 static uint32_t slot_fill(struct vocab *v, uint32_t piece) {
     const struct vocab_piece *p = &v->pieces[piece];
     const char *text = v->pool + p->begin;
-    const uint64_t h = hash_spread(hash_text(text, p->size));
-    const size_t bit = h >> 32 & v->filter_mask;
+    const uint64_t hash = hash_text(text, p->size), h = hash_spread(hash), bit = vocab_filter_bit(v, hash);
     v->filter[bit / 64] |= (uint64_t)1 << bit % 64;
     for (size_t i = h & v->slot_mask;; i = (i + 1) & v->slot_mask) {
         struct vocab_slot *slot = &v->slots[i];
@@ -112,9 +111,10 @@ static bool find_same_id(const struct vocab *v, uint32_t *same) {
 bool vocab_build(struct vocab *v, uint32_t *twice, uint32_t *same_id) {
     *twice = NO_PIECE;
     v->slot_mask = power_of_two(v->count * 2) - 1;
-    v->filter_mask = power_of_two(v->count * FILTER_BITS_PER_PIECE) - 1;
+    const size_t filter_bits = power_of_two(v->count * FILTER_BITS_PER_PIECE);
+    v->filter_shift = (unsigned)__builtin_clzll(filter_bits) + 1;
     v->slots = mem_zalloc((v->slot_mask + 1) * sizeof *v->slots);
-    v->filter = mem_zalloc((v->filter_mask + 1) / 8);
+    v->filter = mem_zalloc(filter_bits / 8);
     v->powers = mem_array(v->longest + 1, sizeof *v->powers);
     if (!v->slots || !v->filter || !v->powers) return false;
     v->powers[0] = 1;
@@ -137,8 +137,6 @@ void vocab_free(struct vocab *v) {
 uint32_t vocab_find_hashed(const struct vocab *v, uint64_t hash, const char *head, size_t head_size,
                            const char *text, size_t size) {
     const uint64_t h = hash_spread(hash);
-    const size_t bit = h >> 32 & v->filter_mask;
-    if (!(v->filter[bit / 64] >> bit % 64 & 1)) return NO_PIECE;
     for (size_t i = h & v->slot_mask; v->slots[i].piece != 0; i = (i + 1) & v->slot_mask) {
         if (v->slots[i].tag != (uint32_t)(h >> 32)) continue;
         const uint32_t piece = v->slots[i].piece - 1;
@@ -151,5 +149,6 @@ uint32_t vocab_find_hashed(const struct vocab *v, uint64_t hash, const char *hea
 }
 
 uint32_t vocab_find(const struct vocab *v, const char *text, size_t size) {
-    return vocab_find_hashed(v, hash_text(text, size), "", 0, text, size);
+    const uint64_t hash = hash_text(text, size);
+    return vocab_may_have(v, hash) ? vocab_find_hashed(v, hash, "", 0, text, size) : NO_PIECE;
 }

@@ -53,30 +53,36 @@ static bool read_field(struct json *j, struct model *m, struct json_text key, st
     return json_skip(j);
 }
 
-// Lengths, longest first, that pieces have: all of them, and those after the prefix of continuing pieces.
-// There are at most sqrt(2 x bytes of the vocabulary) of them, which bounds the work at each place of a word.
+// The lengths whose `bit` is set. There are at most sqrt(2 x bytes of the vocabulary) of them, which bounds the work
+// at each place of a word.
+static bool sizes_make(struct piece_sizes *p, const uint8_t *have, uint8_t bit, size_t longest) {
+    p->sizes = mem_array(longest + 1, sizeof *p->sizes);
+    p->from = mem_array(longest + 1, sizeof *p->from);
+    if (!p->sizes || !p->from) return false;
+    for (size_t n = longest; n > 0; n--) {
+        p->from[n] = p->count;
+        if (have[n] & bit) p->sizes[p->count++] = (uint32_t)n;
+    }
+    p->from[0] = p->count;
+    return true;
+}
+
 static bool collect_sizes(struct model *m) {
+    enum { FIRST = 1, NEXT = 2 };
     const struct vocab *v = &m->vocab;
     struct wordpiece *w = &m->wordpiece;
     uint8_t *have = mem_zalloc(v->longest + 1);
-    w->first_sizes = mem_array(v->longest + 1, sizeof *w->first_sizes);
-    w->next_sizes = mem_array(v->longest + 1, sizeof *w->next_sizes);
-    if (!have || !w->first_sizes || !w->next_sizes) {
-        mem_free(have);
-        return false;
-    }
+    if (!have) return false;
     for (size_t i = 0; i < v->count; i++) {
         const struct vocab_piece *p = &v->pieces[i];
-        have[p->size] |= 1;
+        have[p->size] |= FIRST;
         if (p->size >= w->prefix_size && memcmp(v->pool + p->begin, w->prefix, w->prefix_size) == 0)
-            have[p->size - w->prefix_size] |= 2;
+            have[p->size - w->prefix_size] |= NEXT;
     }
-    for (size_t n = v->longest; n > 0; n--) {
-        if (have[n] & 1) w->first_sizes[w->first_count++] = (uint32_t)n;
-        if (have[n] & 2) w->next_sizes[w->next_count++] = (uint32_t)n;
-    }
+    const bool ok =
+        sizes_make(&w->first, have, FIRST, v->longest) && sizes_make(&w->next, have, NEXT, v->longest);
     mem_free(have);
-    return true;
+    return ok;
 }
 
 sabok_status wordpiece_build(struct model *m, struct json_text unk, size_t unk_at, const char *where,
@@ -132,25 +138,22 @@ static bool wordpiece_read(struct json *j, struct model *m, struct arena *arena)
     return !j->failed;
 }
 
-// The longest piece at text[at, size), of the lengths given; NO_PIECE when there is none.
+// The longest piece at text[at, size), and its length; NO_PIECE when there is none.
 static uint32_t longest_piece(const struct model *m, const struct piece_search *s, size_t at,
                               size_t *length) {
     const struct vocab *v = &m->vocab;
     const struct wordpiece *w = &m->wordpiece;
-    const bool inside = at > 0;
-    const uint32_t *sizes = inside ? w->next_sizes : w->first_sizes;
-    const size_t count = inside ? w->next_count : w->first_count, left = s->size - at;
-    for (size_t i = 0; i < count; i++) {
-        const size_t n = sizes[i];
-        if (n > left) continue;
-        uint64_t hash = s->hashes[at + n] - s->hashes[at] * v->powers[n];
-        if (inside) hash += w->prefix_hash * v->powers[n];
-        const uint32_t piece =
-            vocab_find_hashed(v, hash, w->prefix, inside ? w->prefix_size : 0, s->text + at, n);
-        if (piece != NO_PIECE) {
-            *length = n;
-            return piece;
-        }
+    const struct piece_sizes *p = at > 0 ? &w->next : &w->first;
+    const size_t head = at > 0 ? w->prefix_size : 0;
+    const uint64_t base = (at > 0 ? w->prefix_hash : 0) - s->hashes[at];
+    for (uint32_t i = p->from[size_min(s->size - at, v->longest)]; i < p->count; i++) {
+        const size_t n = p->sizes[i];
+        const uint64_t hash = s->hashes[at + n] + base * v->powers[n]; // of the prefix and the n bytes
+        if (!vocab_may_have(v, hash)) continue;
+        const uint32_t piece = vocab_find_hashed(v, hash, w->prefix, head, s->text + at, n);
+        if (piece == NO_PIECE) continue;
+        *length = n;
+        return piece;
     }
     return NO_PIECE;
 }
@@ -179,8 +182,10 @@ static bool wordpiece_run(const struct model *m, const char *word, size_t size, 
 }
 
 static void wordpiece_free(struct model *m) {
-    mem_free(m->wordpiece.first_sizes);
-    mem_free(m->wordpiece.next_sizes);
+    mem_free(m->wordpiece.first.sizes);
+    mem_free(m->wordpiece.first.from);
+    mem_free(m->wordpiece.next.sizes);
+    mem_free(m->wordpiece.next.from);
 }
 
 const struct model_kind model_wordpiece = {"WordPiece", wordpiece_read, wordpiece_run, wordpiece_free};

@@ -1,6 +1,7 @@
 // The vector maths: one result for every input on every instruction set, and its error against double.
 //   vec_test                  a sample of all floats
 //   SABOK_SLOW=1 vec_test     all 2^32 of them; prints the largest errors (docs/numerics.md)
+//   SABOK_SLOW=NAME vec_test  the same for one function
 //   vec_test NAME BITS        one input, as a failure prints it
 #include "kernel/kernel.h"
 
@@ -170,15 +171,22 @@ static bool sixteen_agree(unsigned op, uint32_t first, uint32_t stride) {
 
 static void all_floats(void **state) {
     (void)state;
-    const bool slow = getenv("SABOK_SLOW") != NULL;
+    const char *slow = getenv("SABOK_SLOW");
     const uint32_t stride = slow ? 1 : 2003;
+    bool chosen[OP_COUNT], all = true;
+    for (unsigned op = 0; op < OP_COUNT; op++) {
+        chosen[op] = slow && strcmp(slow, op_names[op]) == 0;
+        all &= !chosen[op];
+    }
     unsigned bad = 0;
     for (unsigned op = 0; op < OP_COUNT; op++)
-        for (uint64_t first = 0; first < UINT64_C(1) << 32 && bad < 10; first += 16 * stride)
+        for (uint64_t first = 0; (all || chosen[op]) && first < UINT64_C(1) << 32 && bad < 10;
+             first += 16 * stride)
             bad += !sixteen_agree(op, (uint32_t)first, stride);
     assert_int_equal(bad, 0);
     for (size_t i = 0; i < COUNT(bounds); i++) {
         const struct bound *b = &bounds[i];
+        if (!all && !chosen[b->op]) continue;
         if (slow || worst[i].ulp > b->ulp || worst[i].below > b->below)
             print_message("%-10s from %g: %.3f ulp at %.9g; below: %.3g at %.9g\n", op_names[b->op],
                           (double)b->from, worst[i].ulp, (double)worst[i].ulp_at, worst[i].below,

@@ -96,8 +96,11 @@ typedef void add_fn(const struct add_args *a, size_t begin, size_t end);
 // sequence.
 //   q, k, v [T, H * d] with row strides ldq, ldk, ldv (head h starts at column h * d); y [T, H * d] stride
 //   ldy, overlaps nothing. Streaming softmax in key blocks of 64 counted from the sequence's first key, so a
-//   row's bits depend on its own sequence only. A row whose scores are all -inf gives zeros.
-//   Units: query blocks x heads; unit u is head u % H of block u / H.
+//   row's bits depend on its own sequence only. A score is fma(q_i scale, k_i, ...) over i in order from 0, plus
+//   the bias. Of each block, in order: the new maximum (NaN left out); the factor e^(old - new maximum) on the
+//   sum and on y; the exponentials added to the sum one key after the other; y = fma(p_j, v_j, y) key after key.
+//   At the end y times 1 / sum. A row whose scores are all -inf gives zeros.
+//   Units: query blocks x heads; unit u is head u % H of block u / H. The blocks of one sequence stand together.
 #define ATTENTION_ROWS 32 // query rows in a block, at most
 #define ATTENTION_KEYS 64
 struct attention_block {

@@ -347,7 +347,7 @@ sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *o
     TRY(check_sizes(c, err));
     double *times = mem_array(SAMPLES, sizeof *times);
     if (times == NULL) return error_memory(err, c->name);
-    b.team = team_new(b.threads, false, err);
+    b.team = team_new(b.threads, true, err);
     sabok_status status = b.team ? SABOK_OK : err ? err->code : SABOK_ENOMEM;
     if (b.team) {
         plan(&b, c);
@@ -408,7 +408,7 @@ static double peak_best(struct peak *p, double seconds) {
 sabok_status sabok_peak_measure(unsigned threads, double seconds, sabok_peak *out, sabok_error *err) {
     memset(out, 0, sizeof *out);
     if (threads == 0) threads = cpu_count();
-    struct peak p = {.team = team_new(threads, false, err), .bytes = 1};
+    struct peak p = {.team = team_new(threads, true, err), .bytes = 1};
     if (p.team == NULL) return err ? err->code : SABOK_ENOMEM;
     size_t bytes = round_up(cold_bytes(), (size_t)threads * PEAK_BYTES);
     float *data = floats_new(bytes / sizeof(float));

@@ -52,7 +52,7 @@ struct regs {
 static struct regs cpuid(unsigned leaf, unsigned subleaf) {
     static unsigned highest[2]; // basic, extended; only written under pthread_once
     unsigned *top = &highest[leaf >> 31];
-    if (*top == 0) *top = __get_cpuid_max(leaf & 0x80000000, NULL);
+    if (*top == 0) *top = (unsigned)__get_cpuid_max(leaf & 0x80000000, NULL);
     struct regs r = {0};
     if (leaf <= *top) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
     return r;

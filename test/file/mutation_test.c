@@ -8,7 +8,8 @@ static const struct {
 } files[] = {
     {"one tensor", "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]}}", 8},
     {"metadata and blanks",
-     "{\"__metadata__\":{\"k\":\"\\u00e9\"},\"w\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[0,6]}} "
+     "{\"__metadata__\":{\"k\":\"\\u00e9\",\"j\":\"\"},\"w\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_"
+     "offsets\":[0,6]}} "
      " ",
      6},
     {"three tensors, one empty",
@@ -112,6 +113,41 @@ static void test_every_allocation(void **state) {
             assert_true(k > 3);
             crafted_free(&c);
         }
+}
+
+// Names of every length around an arena's first block: so each kind of copy is once the one that needs more
+// memory, and does not get it.
+static void test_every_copy(void **state) {
+    (void)state;
+    enum { SHORTEST = 3400, LONGEST = 4200 };
+    static char name[LONGEST + 1], header[LONGEST + 200];
+    static const char *const forms[] = {
+        "{\"%s\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1],\"data_offsets\":[0,1]}}",
+        "{\"__metadata__\":{\"%s\":\"value\"},\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+    };
+    for (size_t n = SHORTEST; n < LONGEST; n += 16) {
+        memset(name, 'n', n);
+        name[n] = '\0';
+        for (size_t form = 0; form < COUNT(forms); form++) {
+            snprintf(header, sizeof header, forms[form], name);
+            struct crafted c = crafted_tensors(header, 1);
+            for (uint64_t k = 1;; k++) {
+                int64_t live = mem_live();
+                sabok_error err = {0};
+                mem_fail_at(k, false);
+                struct safetensors *s = safetensors_parse(c.data, c.size, "x", &err);
+                mem_fail_at(0, false);
+                bool done = s != NULL;
+                if (s) check_entries(s, &c);
+                safetensors_close(s);
+                assert_int_equal(mem_live(), live);
+                if (done) break;
+                if (err.code != SABOK_ENOMEM)
+                    fail_msg("%s; rerun: length %zu, form %zu", err.message, n, form);
+            }
+            crafted_free(&c);
+        }
+    }
 }
 
 // Asks for every value of a config in every way.
@@ -239,6 +275,43 @@ static void test_store_allocations(void **state) {
     crafted_remove(folder);
 }
 
+// The same with the names of an index and with a long path.
+static void test_store_copies(void **state) {
+    (void)state;
+    static char name[4200], text[4400], path[4096];
+    const char *folder = index_folder();
+    for (size_t n = 3400; n < 4100; n += 48) {
+        memset(name, 'n', n);
+        name[n] = '\0';
+        bool long_path = n < 3700;
+        const char *opened = folder;
+        if (long_path) {
+            size_t at = (size_t)snprintf(path, sizeof path, "%s", folder);
+            for (; at + 2 < n; at += 2)
+                memcpy(path + at, "/.", 3);
+            opened = path;
+        }
+        snprintf(text, sizeof text, "{\"weight_map\":{\"%s\":\"s1.safetensors\"}}", long_path ? "a" : name);
+        crafted_text(folder, "model.safetensors.index.json", text);
+        for (uint64_t k = 1;; k++) {
+            int64_t live = mem_live();
+            sabok_error err = {0};
+            mem_fail_at(k, false);
+            struct tensor_store *s = store_open(opened, false, &err);
+            mem_fail_at(0, false);
+            bool done = s != NULL || err.code == SABOK_ENOTFOUND; // the long name is in no shard
+            if (s) assert_string_equal(store_get(s, 0)->name, "a");
+            if (s) assert_memory_equal(store_path(s, store_get(s, 0)), opened, strlen(opened));
+            store_close(s);
+            assert_int_equal(mem_live(), live);
+            if (done) break;
+            if (err.code != SABOK_ENOMEM)
+                fail_msg("%s; rerun: length %zu, allocation %d", err.message, n, (int)k);
+        }
+    }
+    crafted_remove(folder);
+}
+
 static void test_sentence_allocations(void **state) {
     (void)state;
     const char *folder = SABOK_TEST_DIR "/golden/bert-tiny-dense";
@@ -264,7 +337,8 @@ static void test_sentence_allocations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_byte),         cmocka_unit_test(test_every_truncation),
-        cmocka_unit_test(test_every_allocation),   cmocka_unit_test(test_config_bytes),
+        cmocka_unit_test(test_every_allocation),   cmocka_unit_test(test_every_copy),
+        cmocka_unit_test(test_store_copies),       cmocka_unit_test(test_config_bytes),
         cmocka_unit_test(test_config_allocations), cmocka_unit_test(test_index_bytes),
         cmocka_unit_test(test_store_allocations),  cmocka_unit_test(test_sentence_allocations),
     };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 
 static const float floats[6] = {1, 2, 3, 4, 5, 6};
 static const uint16_t halves[2] = {0x3C00, 0x4000};
@@ -133,6 +134,44 @@ static void test_save_over_mapped(void **state) {
     crafted_remove(folder);
 }
 
+// R12: two processes save to one name; whoever reads it finds one of the two files, whole.
+static void test_two_savers(void **state) {
+    (void)state;
+    const char *folder = crafted_folder(), *path = crafted_path(folder, "m.safetensors");
+    static float block[2][20000];
+    static const uint64_t dims[1] = {20000};
+    pid_t children[2];
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 20000; i++)
+            block[c][i] = (float)(c + 1);
+    struct tensor_out t = {.name = "t", .dtype = DT_F32, .dims = dims, .rank = 1, .data = block[0]};
+    assert_int_equal(safetensors_write(path, &t, 1, NULL, 0, NULL), SABOK_OK);
+    for (size_t c = 0; c < 2; c++) {
+        children[c] = fork();
+        assert_true(children[c] >= 0);
+        if (children[c]) continue;
+        t.data = block[c];
+        int bad = 0;
+        for (int i = 0; i < 20; i++)
+            bad |= safetensors_write(path, &t, 1, NULL, 0, NULL) != SABOK_OK;
+        _exit(bad);
+    }
+    for (int i = 0; i < 40; i++) {
+        struct safetensors *s = safetensors_open(path, true, NULL);
+        assert_non_null(s);
+        const uint8_t *data = safetensors_get(s, 0)->data;
+        assert_true(!memcmp(data, block[0], sizeof block[0]) || !memcmp(data, block[1], sizeof block[1]));
+        safetensors_close(s);
+    }
+    for (size_t c = 0; c < 2; c++) {
+        int status = 1;
+        assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(crafted_count(folder), 1);
+    crafted_remove(folder);
+}
+
 // R8: the k-th system call of a save fails; the old file stays whole, or the new one is there whole.
 static void test_io_failures(void **state) {
     (void)state;
@@ -204,7 +243,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip_bugs72), cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_refusals),          cmocka_unit_test(test_save_over_mapped),
-        cmocka_unit_test(test_io_failures),       cmocka_unit_test(test_memory_failures),
+        cmocka_unit_test(test_two_savers),        cmocka_unit_test(test_io_failures),
+        cmocka_unit_test(test_memory_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,17 +180,8 @@ static bool peak_print(const struct args *args, const sabok_peak *peak) {
                        peak->threads == 1 ? "" : "s");
 }
 
-static bool bench_model(const struct args *args, double peak_flops) {
-    sabok_model *model = model_open(args);
-    if (!model) return false;
-    const bool ok =
-        args->inputs.count ? bench_text(args, model, peak_flops) : bench_shapes(args, model, peak_flops);
-    sabok_close(model);
-    return ok;
-}
-
-static bool bench_parts(const struct args *args) {
-    if (args->kernel) return bench_kernels(args);
+// The model is opened first, so that a wrong name is reported before anything is measured.
+static bool bench_beside_peak(const struct args *args, const sabok_model *model) {
     sabok_peak peak;
     sabok_error err = {0};
     if (sabok_peak_measure((unsigned)args->threads, PEAK_SECONDS, &peak, &err) != SABOK_OK) {
@@ -199,7 +190,18 @@ static bool bench_parts(const struct args *args) {
     }
     const bool shown = args->peak || !args->json;
     if (shown && !(peak_print(args, &peak) && sink_flush())) return false;
-    return (!args->model && !args->config) || bench_model(args, peak.flops_f32);
+    if (!model) return true;
+    return args->inputs.count ? bench_text(args, model, peak.flops_f32)
+                              : bench_shapes(args, model, peak.flops_f32);
+}
+
+static bool bench_parts(const struct args *args) {
+    if (args->kernel) return bench_kernels(args);
+    if (!args->model && !args->config) return bench_beside_peak(args, NULL);
+    sabok_model *model = model_open(args);
+    const bool ok = model && bench_beside_peak(args, model);
+    sabok_close(model);
+    return ok;
 }
 
 static int bench_run(struct args *args) {

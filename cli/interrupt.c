@@ -24,6 +24,7 @@ void interrupt_start(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     // A broken pipe is an error of the write, which is then reported as any other.
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); // so is a file that grows over the limit of the shell
     sigemptyset(&set);
     for (size_t i = 0; i < COUNT(numbers); i++) {
         struct sigaction now;

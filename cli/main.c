@@ -22,20 +22,20 @@ static _Noreturn void verb_unknown(const char *name) {
 
 // Reads the arguments twice where a verb has tasks: once to find the task, then with the task's options only.
 static int verb_run_arguments(const struct verb *verb, char **argv, size_t n) {
-    struct args args = {0};
-    options_read(verb, NULL, argv, n, &args);
-    if (args.help) {
+    static struct args first, args; // they live as long as the program
+    options_read(verb, NULL, argv, n, &first);
+    if (!verb->task_count) args = first;
+    if (first.help) {
         help_print(stdout, verb);
         return finish_stdout();
     }
-    if (args.isa &&
-        (strcmp(args.isa, "auto") == 0 ? unsetenv("SABOK_ISA") : setenv("SABOK_ISA", args.isa, 1)) != 0)
+    const char *isa = first.isa;
+    if (isa && (strcmp(isa, "auto") == 0 ? unsetenv("SABOK_ISA") : setenv("SABOK_ISA", isa, 1)) != 0)
         return fail("--isa: %s", strerror(errno));
-    message_listen(args.quiet);
+    message_listen(first.quiet);
     interrupt_start();
     if (verb->task_count) {
-        const struct task *task = args_take_task(verb, &args);
-        args = (struct args){0};
+        const struct task *task = args_take_task(verb, &first);
         options_read(verb, task, argv, n, &args);
         (void)args_take_task(verb, &args);
         args_take_model(verb, &args);

@@ -173,6 +173,7 @@ static void pairs_join(struct args *args) {
         string_add(&both, args->texts.items[i]);
         string_add(&both, args->text_pairs.items[i]);
     }
+    free(args->texts.items);
     args->texts = both;
     string_add(&args->columns, "text");
     if (args->columns.count < 2) string_add(&args->columns, "text_pair");

@@ -1,0 +1,114 @@
+# The other verbs, help, and what is generated from the tables.
+
+case_help() {
+    expect 0 "$sabok" --version
+    grep -q '^sabok [0-9.]*$' out
+    expect 0 "$sabok" --help
+    for verb in run eval tokenize inspect bench help; do
+        grep -q "^  $verb " out
+        "$sabok" $verb --help >text
+        contains text "usage: sabok $verb"
+        contains text "--threads N"
+        "$sabok" help $verb | cmp - text
+        "$sabok" $verb -h | cmp - text
+        awk 'length($0) > 100 { exit 1 }' text
+    done
+}
+
+case_manual_and_completion() {
+    "$sabok" __manual >sabok.1
+    contains sabok.1 ".TH SABOK 1"
+    for word in feature\\\\-extraction truncate_dim no_truncation peak; do grep -q -- "$word" sabok.1; done
+    for shell in bash zsh fish; do
+        "$sabok" __completion $shell >completion.$shell
+        contains completion.$shell truncate_dim
+    done
+    fails 2 "__completion" "$sabok" __completion csh
+    command -v bash >/dev/null || return 0
+    cat >try.sh <<'EOS'
+. ./completion.bash
+COMP_WORDS=(sabok run --trunc) COMP_CWORD=2
+compopt() { :; }
+_sabok
+echo "${COMPREPLY[@]}"
+COMP_WORDS=(sabok bench --dtype fl) COMP_CWORD=3
+_sabok
+echo "${COMPREPLY[@]}"
+EOS
+    bash try.sh >out
+    printf '%s\n' --truncate_dim float32 | cmp - out
+}
+
+case_inspect() {
+    expect 0 "$sabok" inspect "$tiny"
+    contains out "bert"
+    expect 0 "$sabok" inspect "$tiny" --program --batch_size 2 --sequence_length 8
+    contains out matmul_f32
+    contains out attention_f32
+    expect 0 "$sabok" inspect "$tiny" --weights
+    contains out "embeddings.word_embeddings.weight"
+    expect 0 "$sabok" inspect --cpu
+    contains out matmul_f32
+    expect 0 "$sabok" inspect --cpu --isa c
+    contains out matmul_f32_c
+    expect 1 "$sabok" inspect --cpu --isa avx3
+    contains err "avx3"
+    for flags in "" --program --weights --cpu; do
+        # shellcheck disable=SC2086 # no word when empty
+        expect 0 "$sabok" inspect "$tiny" --json $flags --output o.jsonl
+        sed 's/^{/{"text": "a", /' o.jsonl >all.jsonl
+        expect 0 "$sabok" tokenize "$tiny" all.jsonl --plain
+        [ -s out ]
+    done
+}
+
+case_eval_sts() {
+    printf 'subset\tscore\tsentence1\tsentence2\n' >t.tsv
+    printf 'x\t5\tthe cat\tthe cat\nx\t3\tthe cat\tthe dog\ny\t0\tmusic\tthe man said\ny\t4\ta dog\tdog\n' >>t.tsv
+    expect 0 "$sabok" eval sts "$tiny" t.tsv
+    lines out 4
+    grep -q '^all  *4 ' out
+    expect 0 "$sabok" eval sts "$tiny" t.tsv --json
+    lines out 1
+    for key in pearson_cosine spearman_cosine pearson_manhattan spearman_dot spearman_euclidean; do
+        contains out "\"$key\": "
+    done
+    contains out '"subsets": {"x": {'
+    cut -f2- t.tsv >plain.tsv
+    expect 0 "$sabok" eval sts "$tiny" plain.tsv --column sentence1,sentence2,score
+    lines out 2
+    printf 's\t1\nb\t2\n' >bad.tsv
+    fails 1 score: "$sabok" eval sts "$tiny" t.tsv --column sentence1,sentence2,subset
+    fails 1 sentence1 "$sabok" eval sts "$tiny" bad.tsv
+}
+
+# Correlations of the reference: over the same similarities a rank correlation of 1.
+case_eval_sts_value() {
+    printf 'sentence1\tsentence2\tscore\n' >t.tsv
+    printf 'the cat\tthe cat\nthe cat\tthe dog\nmusic\tthe man said\na dog\tdog\n' >pairs
+    while IFS="$(printf '\t')" read -r a b; do
+        score=$("$sabok" run similarity "$tiny" --text "$a" --text "$b" --plain)
+        printf '%s\t%s\t%s\n' "$a" "$b" "$score" >>t.tsv
+    done <pairs
+    expect 0 "$sabok" eval sts "$tiny" t.tsv
+    grep -q '^all  *4  *100.00  *100.00$' out
+}
+
+case_bench() {
+    expect 0 "$sabok" bench "$tiny" --batch_size 1,2 --sequence_length 4,8 --seconds 0.01
+    [ "$(grep -c '%' out)" -ge 4 ]
+    expect 0 "$sabok" bench "$tiny" --batch-size 2 --sequence-length 8 --seconds 0.01 --json --threads 1
+    lines out 1
+    for key in model dtype isa threads batch_size sequence_length ms_median ms_min ms_p99 sequences_per_s \
+        tokens_per_s gflops peak_share; do
+        contains out "\"$key\": "
+    done
+    expect 0 "$sabok" bench "$tiny" "$tiny/texts.jsonl" --seconds 0.01 --json
+    contains out '"texts": 14'
+    expect 0 "$sabok" bench --config "$tiny/config.json" --sequence_length 4 --seconds 0.01
+    expect 0 "$sabok" bench --peak --json --threads 1
+    contains out '"peak_gflops": '
+    expect 0 "$sabok" bench --kernel matmul --shape 8x32x16,1x32x32 --seconds 0.01 --json
+    lines out 2
+    fails 1 "matmull" "$sabok" bench --kernel matmull
+}

@@ -1,6 +1,8 @@
 // The normalizers a tokenizer.json may name, and running them one after another.
 #include "text/tokenizer.h"
 
+#define GROWTH_MAX 64
+
 static const struct normalizer_kind *const normalizer_kinds[] = {
     &normalizer_bert,      &normalizer_nfc,   &normalizer_nfd,           &normalizer_nfkc,   &normalizer_nfkd,
     &normalizer_lowercase, &normalizer_strip, &normalizer_strip_accents, &normalizer_replace};
@@ -9,6 +11,23 @@ bool normalizer_add(struct normalizer *n, const struct normalizer_step *step) {
     if (n->count == n->cap && !mem_grow((void **)&n->steps, &n->cap, n->count + 1, sizeof *n->steps))
         return false;
     n->steps[n->count++] = *step;
+    return true;
+}
+
+// Replace steps that feed one another could make a short text endless.
+static bool check_growth(struct json *j, struct normalizer *n, const struct normalizer_step *step,
+                         size_t at) {
+    if (step->kind != &normalizer_replace) return true;
+    const struct replace_normalizer *r = &step->replace;
+    const size_t times = (r->content_size + r->pattern_size - 1) / r->pattern_size;
+    if (times <= 1) return true;
+    size_t growth;
+    if (!mul_ok(n->growth + 1, times, &growth) || growth > GROWTH_MAX) {
+        j->at = at;
+        return json_fail(j, "the Replace steps may make a text more than %d times longer, expected less",
+                         GROWTH_MAX);
+    }
+    n->growth = growth - 1;
     return true;
 }
 
@@ -36,7 +55,7 @@ bool normalizer_read(struct json *j, struct normalizer *n, struct arena *arena) 
     for (size_t i = 0; i < COUNT(normalizer_kinds); i++) {
         if (!json_text_is(type, normalizer_kinds[i]->name)) continue;
         struct normalizer_step step = {.kind = normalizer_kinds[i]};
-        if (!step.kind->read(j, &step, arena)) return false;
+        if (!step.kind->read(j, &step, arena) || !check_growth(j, n, &step, at)) return false;
         return normalizer_add(n, &step) || read_memory(j);
     }
     j->at = at;

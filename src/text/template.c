@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define TEMPLATE_TEXTS_MAX 16 // bounds the tokens that a text becomes
+
 bool template_add(struct template *t, struct template_piece piece) {
     if (t->count == t->cap && !mem_grow((void **)&t->pieces, &t->cap, t->count + 1, sizeof *t->pieces))
         return false;
@@ -177,8 +179,13 @@ static bool read_specials(struct json *j, struct draft *d) {
 }
 
 static bool resolve(struct json *j, const struct draft *d, unsigned which, struct template *t) {
+    size_t texts = 0;
     for (size_t i = 0; i < d->counts[which]; i++) {
         const struct draft_piece *p = &d->pieces[which][i];
+        if (p->item != TEMPLATE_SPECIAL && ++texts > TEMPLATE_TEXTS_MAX) {
+            j->at = p->at;
+            return json_fail(j, "a template with more than %d texts, expected fewer", TEMPLATE_TEXTS_MAX);
+        }
         const struct special *s = NULL;
         for (size_t k = 0; k < d->special_count && p->item == TEMPLATE_SPECIAL; k++)
             if (d->specials[k].name.size == p->name.size &&

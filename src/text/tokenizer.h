@@ -177,6 +177,7 @@ struct normalizer_kind {
 struct normalizer {
     struct normalizer_step *steps;
     size_t count, cap;
+    size_t growth; // how many times longer Replace steps may make a text, less 1
 };
 extern const struct normalizer_kind normalizer_bert, normalizer_nfc, normalizer_nfd, normalizer_nfkc,
     normalizer_nfkd, normalizer_lowercase, normalizer_strip, normalizer_strip_accents, normalizer_replace;

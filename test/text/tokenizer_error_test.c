@@ -30,6 +30,10 @@ static const struct fault faults[] = {
     {"\"clean_text\":true,", "", "{\"type\":\"BertNormalizer\"", "BertNormalizer lacks \"clean_text\""},
     {"{\"String\":\"``\"}", "{\"Regex\":\"a+\"}", "\"a+\"", "pattern \"Regex\" is not supported"},
     {"{\"String\":\"``\"}", "{\"String\":\"\"}", "{\"type\":\"Replace\"", "Replace lacks \"pattern\""},
+    {"\"content\":\"\\\"\"}",
+     "\"content\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"},{\"type\":"
+     "\"Replace\",\"pattern\":{\"String\":\"0\"},\"content\":\"0000\"}",
+     "\"Replace\",\"pattern\":{\"String\":\"0\"}", "more than 64 times longer"},
     {"\"BertPreTokenizer\"", "\"ByteLevel\"", "\"ByteLevel\"",
      "pre_tokenizer \"ByteLevel\" is not supported"},
     {"\"TemplateProcessing\"", "\"RobertaProcessing\"", "\"RobertaProcessing\"",

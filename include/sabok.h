@@ -261,7 +261,7 @@ typedef struct sabok_encoding {
     const sabok_span *offsets;       // in characters (code points) of the original text; (0, 0) for specials
     const sabok_span *offsets_bytes; // in bytes of it
     const uint32_t *words;           // index of the pre-token, SABOK_NO_WORD for specials
-    const char *const *tokens;       // the piece as the vocabulary spells it
+    const char *const *tokens;       // the piece as the vocabulary spells it; an added token as the text does
 } sabok_encoding;
 
 #define SABOK_NO_WORD UINT32_MAX

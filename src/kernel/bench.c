@@ -1,4 +1,5 @@
 // Measuring: the machine's ceilings, and one kernel by itself.
+#include "core/core.h"
 #include "kernel/kernel.h"
 
 #include <stdlib.h>
@@ -16,6 +17,8 @@ static const size_t cold_bytes_most = (size_t)600 << 20;
 
 union bench_args {
     struct matmul_args matmul;
+    struct cast_args cast;
+    struct quantize_args quantize;
     struct norm_args norm;
     struct act_args act;
     struct add_args add;
@@ -62,8 +65,20 @@ static void run_units(const struct bench *b, size_t call, size_t begin, size_t e
     union bench_args a = b->args;
     switch (b->kernel->family) {
     case FAMILY_MATMUL:
+    case FAMILY_MATMUL_BF16W:
+    case FAMILY_MATMUL_F16W:
+    case FAMILY_MATMUL_BF16:
+    case FAMILY_MATMUL_I8:
         a.matmul.w = stream;
         b->kernel->fn.matmul(&a.matmul, begin, end);
+        break;
+    case FAMILY_CAST:
+        a.cast.x = stream;
+        b->kernel->fn.cast(&a.cast, begin, end);
+        break;
+    case FAMILY_QUANTIZE:
+        a.quantize.x = stream;
+        b->kernel->fn.quantize(&a.quantize, begin, end);
         break;
     case FAMILY_NORM:
         a.norm.x = stream;
@@ -133,6 +148,36 @@ static void plan_matmul(struct bench *b, const sabok_bench_case *c) {
     b->bytes = 4 * ((double)b->x_floats + (double)c->N * (double)c->K + (double)b->y_floats);
 }
 
+static enum matmul_low low_of(enum family family) {
+    return family == FAMILY_MATMUL_I8 || family == FAMILY_QUANTIZE ? MATMUL_LOW_I8
+           : family == FAMILY_MATMUL_F16W                          ? MATMUL_LOW_F16
+                                                                   : MATMUL_LOW_BF16;
+}
+
+// The low precision matmuls, and the two kernels that make their x.
+static void plan_low(struct bench *b, const sabok_bench_case *c) {
+    enum family family = b->kernel->family;
+    enum matmul_low low = low_of(family);
+    size_t size = low == MATMUL_LOW_I8 ? 1 : 2,
+           width = family == FAMILY_CAST || family == FAMILY_QUANTIZE ? c->N : c->K;
+    size_t ldx = low == MATMUL_LOW_I8 ? quantize_row_bytes(width) : cast_stride(width);
+    if (family == FAMILY_CAST) {
+        b->args.cast = (struct cast_args){.D = c->N, .ldx = c->N, .ldy = ldx};
+    } else if (family == FAMILY_QUANTIZE) {
+        b->args.quantize = (struct quantize_args){.D = c->N, .ldx = c->N, .ldy = ldx};
+    } else {
+        if (family == FAMILY_MATMUL_BF16W || family == FAMILY_MATMUL_F16W) ldx = c->K;
+        plan_matmul(b, c);
+        b->args.matmul.ldx = ldx;
+        b->x_floats = c->M * ldx; // four bytes an element, more than is needed
+        b->stream_floats = matmul_low_bytes(low, c->N, c->K) / sizeof(float);
+        b->bytes -= (4 - (double)size) * (double)c->N * (double)c->K;
+        return;
+    }
+    b->y_floats = c->M * ldx;
+    b->bytes = (4 + (double)size) * (double)c->M * (double)c->N;
+}
+
 static void plan_attention(struct bench *b, const sabok_bench_case *c) {
     struct attention_args *a = &b->args.attention;
     size_t d = c->K > 0 ? size_min(c->K, c->N) : size_min(HEADS_WIDTH, c->N);
@@ -154,6 +199,14 @@ static void plan(struct bench *b, const sabok_bench_case *c) {
     switch (b->kernel->family) {
     case FAMILY_MATMUL:
         plan_matmul(b, c);
+        break;
+    case FAMILY_MATMUL_BF16W:
+    case FAMILY_MATMUL_F16W:
+    case FAMILY_MATMUL_BF16:
+    case FAMILY_MATMUL_I8:
+    case FAMILY_CAST:
+    case FAMILY_QUANTIZE:
+        plan_low(b, c);
         break;
     case FAMILY_ATTENTION:
         plan_attention(b, c);
@@ -193,12 +246,39 @@ static void plan(struct bench *b, const sabok_bench_case *c) {
     }
 }
 
+// Every float as two equal 16-bit numbers, so that no bit pattern is a NaN or subnormal.
+static void halves(float *p, size_t n, enum matmul_low low) {
+    for (size_t i = 0; i < n; i++) {
+        uint16_t half = low == MATMUL_LOW_F16 ? f32_to_f16(p[i]) : f32_to_bf16(p[i]);
+        uint16_t both[2] = {half, half};
+        memcpy(p + i, both, sizeof both);
+    }
+}
+
+static void point_matmul(struct bench *b) {
+    enum family family = b->kernel->family;
+    b->args.matmul.x = b->x;
+    b->args.matmul.bias = b->args.matmul.scale = b->gain;
+    b->args.matmul.y = b->y;
+    if (family == FAMILY_MATMUL || family == FAMILY_MATMUL_I8) return;
+    halves(b->stream, b->copies * b->stream_floats, low_of(family));
+    if (family == FAMILY_MATMUL_BF16) halves(b->x, b->x_floats, MATMUL_LOW_BF16);
+}
+
 static void point(struct bench *b, const sabok_bench_case *c) {
     switch (b->kernel->family) {
     case FAMILY_MATMUL:
-        b->args.matmul.x = b->x;
-        b->args.matmul.bias = b->gain;
-        b->args.matmul.y = b->y;
+    case FAMILY_MATMUL_BF16W:
+    case FAMILY_MATMUL_F16W:
+    case FAMILY_MATMUL_BF16:
+    case FAMILY_MATMUL_I8:
+        point_matmul(b);
+        break;
+    case FAMILY_CAST:
+        b->args.cast.y = (uint16_t *)(void *)b->y;
+        break;
+    case FAMILY_QUANTIZE:
+        b->args.quantize.y = (int8_t *)(void *)b->y;
         break;
     case FAMILY_NORM:
         b->args.norm.residual = b->x;
@@ -335,7 +415,7 @@ static sabok_status check_sizes(const sabok_bench_case *c, sabok_error *err) {
     const size_t most = (size_t)1 << 24, elements = (size_t)1 << 32;
     bool ok = c->M > 0 && c->N > 0 && c->M <= most && c->N <= most && c->K <= most;
     ok = ok && c->M <= elements / c->N && (c->K == 0 || (c->M <= elements / c->K && c->N <= elements / c->K));
-    if (ok && (strcmp(c->name, "matmul") != 0 || c->K > 0)) return SABOK_OK;
+    if (ok && (strncmp(c->name, "matmul", strlen("matmul")) != 0 || c->K > 0)) return SABOK_OK;
     return error_set(err, SABOK_EINVAL, NULL, "a shape of %zu x %zu x %zu cannot be measured", c->M, c->N,
                      c->K);
 }

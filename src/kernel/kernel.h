@@ -8,7 +8,13 @@
 //   ORDER_LANES16  element i adds into lane i mod 16 in rising i; then lanes fold 16 -> 8 -> 4 -> 2 -> 1,
 //   lane j
 //                  taking lane j + half; missing elements of the last vector add nothing to their lane
-//   ORDER_NONE     elementwise: the same polynomial, in the same operations, everywhere
+//   ORDER_NONE     elementwise: the same polynomial, in the same operations, everywhere; and sums of
+//                  integers, which are exact
+//   ORDER_PAIRS    bf16 products by pairs, k = 1, 0, 3, 2, 5, 4, ..., each added by fused multiply-add, one
+//                  accumulator an element; as the instruction vdpbf16ps does
+//   ORDER_TILES    bf16 products by 32: even k and odd k of the 32 in two chains of fused multiply-adds from
+//                  0, the two sums added, that sum added to the accumulator; as tdpbf16ps does
+// In both, every subnormal operand and result is replaced by zero.
 // Polynomials and exact operation order: the plain C file of the family, and docs/numerics.md.
 #ifndef SABOK_KERNEL_H
 #define SABOK_KERNEL_H
@@ -17,7 +23,7 @@
 
 struct kernel;
 
-enum order { ORDER_NONE, ORDER_SEQ, ORDER_LANES16 };
+enum order { ORDER_NONE, ORDER_SEQ, ORDER_LANES16, ORDER_PAIRS, ORDER_TILES };
 
 // Activations, named by Hugging Face's hidden_act.
 enum act {
@@ -32,22 +38,34 @@ enum act {
     ACT_COUNT
 };
 
-// matmul: y = act(x W^T + bias) + residual.
-//   x [M, K] row stride ldx; W [N, K] packed by matmul_pack into ceil(N / nr) panels of [K, nr] (zero filled
-//   past N); bias [N] or NULL; residual [M, N] row stride ldr or NULL, may be y itself; y [M, N] row stride
-//   ldy, overlaps neither x nor W.
+// matmul: y = act(x W^T + bias) + residual. One argument struct for five families, which differ in how x and
+// W are stored:
+//   family         x                            W                            sums          y
+//   MATMUL         f32                          f32                          f32           f32
+//   MATMUL_BF16W   f32                          bf16, widened when read      f32           f32
+//   MATMUL_F16W    f32                          f16, widened when read       f32           f32
+//   MATMUL_BF16    bf16 rows of cast            bf16                         f32           f32 or bf16
+//   MATMUL_I8      int8 rows of quantize        int8 and a scale a column    int32, exact  f32
+//   x [M, K] row stride ldx; W [N, K] packed; bias [N] or NULL; residual f32 [M, N] row stride ldr or NULL,
+//   may be y itself; y [M, N] row stride ldy, overlaps neither x nor W. Strides count elements of the type.
+//   MATMUL packs by matmul_pack into ceil(N / nr) panels of [K, nr] (zero filled past N); the others by
+//   matmul_pack_low, below.
+//   MATMUL_I8: y = act(fma(float(sum), xs[m] * scale[n], bias[n])) + residual, xs in the rows of x.
+//   y as bf16: rounded to nearest even and followed by zeros up to a multiple of 32 columns, as cast does.
 // Units: row blocks of unit_rows x groups of unit_panels panels; unit u is row block u % R of panel group u /
 // R, R = ceil(M / unit_rows).
 struct matmul_args {
-    const float *x;
+    const void *x;
     const void *w;
+    const float *scale; // [N], MATMUL_I8 only
     const float *bias;
     const float *residual;
-    float *y;
+    void *y;
     size_t ldx, ldr, ldy;
     size_t M, N, K;
     size_t unit_rows, unit_panels;
     enum act act;
+    bool y_bf16; // MATMUL_BF16 only
 };
 typedef void matmul_fn(const struct matmul_args *a, size_t begin, size_t end);
 static inline size_t matmul_units(const struct matmul_args *a, size_t nr) {
@@ -63,6 +81,66 @@ static inline size_t matmul_packed_floats(size_t N, size_t K, size_t nr) {
 }
 // Packs panels [begin, end) of W [N, K] (row stride K, any alignment) into `packed`.
 void matmul_pack(float *packed, const float *w, size_t N, size_t K, size_t nr, size_t begin, size_t end);
+
+// Packed low precision, one layout for every kernel and machine. Columns (rows of W) go in groups of 16, N
+// padded to a multiple of MATMUL_LOW_COLUMNS with zeros. A group is [steps][16 columns][4 bytes]: a step is
+// two values of 16 bits, or four of 8, that follow each other in K. K is padded with zeros to 64 bytes. So 16
+// steps of a group are one tile, 1 KB, and a row of a tile is one vector. int8 values are stored plus 128,
+// unsigned: the dot product instructions take one unsigned operand. The excess, 128 times the sum of the row
+// of x, is taken off again, and quantize has stored that sum.
+enum matmul_low { MATMUL_LOW_BF16, MATMUL_LOW_F16, MATMUL_LOW_I8 };
+enum { MATMUL_LOW_COLUMNS = 32, MATMUL_LOW_GROUP = 16 };
+// K of packed weights and of the rows of cast and quantize.
+static inline size_t matmul_low_depth(enum matmul_low low, size_t K) {
+    return round_up(K, low == MATMUL_LOW_I8 ? 64 : 32);
+}
+// Bytes of a packed W; the base must be 64-byte aligned.
+static inline size_t matmul_low_bytes(enum matmul_low low, size_t N, size_t K) {
+    size_t size = low == MATMUL_LOW_I8 ? 1 : 2;
+    return round_up(N, MATMUL_LOW_COLUMNS) * matmul_low_depth(low, K) * size;
+}
+// Packs the columns of panels [begin, end), MATMUL_LOW_COLUMNS each, of W [N, K] f32 (row stride K, any
+// alignment). int8: column n is quantised by scale[n] = max |W[n]| / 127, as quantize does to rows of x; a
+// column with a NaN or an infinity gets the scale NaN. `scale` [N] is not used by the others.
+void matmul_pack_low(enum matmul_low low, void *packed, float *scale, const float *w, size_t N, size_t K,
+                     size_t begin, size_t end);
+
+// cast: y = bf16(x), round to nearest even, each row followed by zeros up to K' = matmul_low_depth columns.
+//   x [rows, D] row stride ldx; y [rows, K'] row stride ldy >= K'. Units: rows.
+struct cast_args {
+    const float *x;
+    uint16_t *y;
+    size_t D, ldx, ldy;
+};
+typedef void cast_fn(const struct cast_args *a, size_t begin, size_t end);
+// A row stride for the bf16 rows of x: odd in cache lines, so that the rows of a tile lie in different sets.
+static inline size_t cast_stride(size_t D) {
+    return 32 * (((D + 31) / 32) | 1);
+}
+
+// quantize: y = x / s by rows, symmetric, s = max |x| / 127:
+//   r = 127 / max |x|;  q = x r rounded to nearest even, at most 127 either way
+//   A row whose max |x| is below QUANTIZE_LEAST gives s = 1 and q = 0; one with a NaN or an infinity s = NaN
+//   and q = 0, so that whatever is computed from it is NaN.
+//   scale > 0 (static): s = scale, r = 1 / scale; infinities give 127; a NaN still makes s = NaN and q = 0.
+//   x [rows, D] row stride ldx; y rows of K' = matmul_low_depth int8, zeros from D on, then struct
+//   quantize_tail; row stride ldy bytes, at least quantize_row_bytes(D), a multiple of 64. Units: rows.
+struct quantize_args {
+    const float *x;
+    int8_t *y;
+    size_t D, ldx, ldy;
+    float scale; // 0: of each row by itself
+};
+typedef void quantize_fn(const struct quantize_args *a, size_t begin, size_t end);
+struct quantize_tail {
+    float scale;
+    int32_t sum; // of the row's q
+};
+#define QUANTIZE_LEAST 0x1p-100f
+// An odd number of cache lines, so that the rows of a tile lie in different sets.
+static inline size_t quantize_row_bytes(size_t D) {
+    return 64 * (((D + 63) / 64 + 1) | 1);
+}
 
 // norm: layer normalisation of x + residual over the last axis.
 //   y = (s - mean(s)) / sqrt(var(s) + eps) * gamma + beta,  s = x + residual (residual may be NULL)
@@ -158,6 +236,12 @@ typedef void unit_fn(const struct unit_args *a, size_t begin, size_t end);
 // ---- the registry
 enum family {
     FAMILY_MATMUL,
+    FAMILY_MATMUL_BF16W,
+    FAMILY_MATMUL_F16W,
+    FAMILY_MATMUL_BF16,
+    FAMILY_MATMUL_I8,
+    FAMILY_CAST,
+    FAMILY_QUANTIZE,
     FAMILY_NORM,
     FAMILY_ACT,
     FAMILY_ADD,
@@ -171,6 +255,8 @@ enum family {
 union kernel_fn {
     void (*any)(void);
     matmul_fn *matmul;
+    cast_fn *cast;
+    quantize_fn *quantize;
     norm_fn *norm;
     act_fn *act;
     add_fn *add;

@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 
 #define KERNEL(FAMILY, family, type, isa, order) family##_fn family##_##type##_##isa;
-#define KERNEL_MATMUL(type, isa, order, mr, nr)                                                              \
+#define KERNEL_MATMUL(FAMILY, type, isa, order, mr, nr)                                                      \
     matmul_fn matmul_##type##_##isa;                                                                         \
     enum { matmul_##type##_##isa##_mr = (mr), matmul_##type##_##isa##_nr = (nr) };
 #include "kernel/kernels.def"

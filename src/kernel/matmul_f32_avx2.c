@@ -104,7 +104,7 @@ MATMUL_INLINE void finish_as(const struct matmul_args *a, size_t m, size_t rows,
             v = act_avx2(v, act);
             if (a->residual)
                 v = _mm256_add_ps(v, _mm256_maskload_ps(a->residual + (m + i) * a->ldr + at, mask));
-            _mm256_maskstore_ps(a->y + (m + i) * a->ldy + at, mask, v);
+            _mm256_maskstore_ps((float *)a->y + (m + i) * a->ldy + at, mask, v);
         }
     }
 }

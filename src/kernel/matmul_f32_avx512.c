@@ -158,7 +158,7 @@ MATMUL_INLINE void finish_as(const struct matmul_args *a, size_t m, size_t rows,
             v = act_avx512(v, act);
             if (a->residual)
                 v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, a->residual + (m + i) * a->ldr + at));
-            _mm512_mask_storeu_ps(a->y + (m + i) * a->ldy + at, mask, v);
+            _mm512_mask_storeu_ps((float *)a->y + (m + i) * a->ldy + at, mask, v);
         }
     }
 }

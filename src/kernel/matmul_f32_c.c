@@ -10,7 +10,7 @@ enum { NR = matmul_f32_c_nr };
 
 // One row of one panel: y[first .. first + NR) of row m.
 static void row_panel(const struct matmul_args *a, size_t m, size_t panel) {
-    const float *x = a->x + m * a->ldx;
+    const float *x = (const float *)a->x + m * a->ldx;
     const float *w = (const float *)a->w + panel * NR * a->K; // [K, NR]
     float s[NR] = {0};
     for (size_t k = 0; k < a->K; k++)
@@ -23,7 +23,7 @@ static void row_panel(const struct matmul_args *a, size_t m, size_t panel) {
         if (a->bias) v += a->bias[first + j];
         v = act_c(v, a->act);
         if (a->residual) v += a->residual[m * a->ldr + first + j];
-        a->y[m * a->ldy + first + j] = v;
+        ((float *)a->y)[m * a->ldy + first + j] = v;
     }
 }
 

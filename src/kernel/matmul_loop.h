@@ -43,7 +43,7 @@ MATMUL_INLINE void matmul_panel(const struct matmul_args *a, const struct matmul
     t.next = last ? t.w : t.w + s->nr * a->K;
     for (; t.index < tiles; t.index++) {
         size_t count = (end - row) / (tiles - t.index);
-        t.x = a->x + row * a->ldx;
+        t.x = (const float *)a->x + row * a->ldx;
         s->tile(&t, count);
         s->finish(a, row, count, panel, sums);
         row += count;

@@ -16,16 +16,24 @@
 #define ROW_c(FAMILY, ...) ROW(FAMILY, ISA_C, __VA_ARGS__)
 #ifdef SABOK_X86
 #define ROW_avx2(FAMILY, ...) ROW(FAMILY, ISA_AVX2, __VA_ARGS__)
+#define ROW_avxvnni(FAMILY, ...) ROW(FAMILY, ISA_AVXVNNI, __VA_ARGS__)
 #define ROW_avx512(FAMILY, ...) ROW(FAMILY, ISA_AVX512, __VA_ARGS__)
+#define ROW_vnni(FAMILY, ...) ROW(FAMILY, ISA_VNNI, __VA_ARGS__)
+#define ROW_bf16(FAMILY, ...) ROW(FAMILY, ISA_BF16, __VA_ARGS__)
+#define ROW_amx(FAMILY, ...) ROW(FAMILY, ISA_AMX, __VA_ARGS__)
 #else
 #define ROW_avx2(FAMILY, ...)
+#define ROW_avxvnni(FAMILY, ...)
 #define ROW_avx512(FAMILY, ...)
+#define ROW_vnni(FAMILY, ...)
+#define ROW_bf16(FAMILY, ...)
+#define ROW_amx(FAMILY, ...)
 #endif
 
 #define KERNEL(FAMILY, family, type, isa, order)                                                             \
     ROW_##isa(FAMILY, #family "_" #type "_" #isa, order, family, family##_##type##_##isa, 0, 0)
-#define KERNEL_MATMUL(type, isa, order, mr, nr)                                                              \
-    ROW_##isa(MATMUL, "matmul_" #type "_" #isa, order, matmul, matmul_##type##_##isa, mr, nr)
+#define KERNEL_MATMUL(FAMILY, type, isa, order, mr, nr)                                                      \
+    ROW_##isa(FAMILY, "matmul_" #type "_" #isa, order, matmul, matmul_##type##_##isa, mr, nr)
 const struct kernel kernel_table[] = {
 #include "kernel/kernels.def"
 };
@@ -36,9 +44,20 @@ const size_t kernel_count = COUNT(kernel_table);
 
 const char *kernel_family_name(enum family family) {
     static const char *const names[FAMILY_COUNT] = {
-        [FAMILY_MATMUL] = "matmul", [FAMILY_NORM] = "norm",           [FAMILY_ACT] = "act",
-        [FAMILY_ADD] = "add",       [FAMILY_ATTENTION] = "attention", [FAMILY_EMBED] = "embed",
-        [FAMILY_POOL] = "pool",     [FAMILY_UNIT] = "unit",
+        [FAMILY_MATMUL] = "matmul",
+        [FAMILY_MATMUL_BF16W] = "matmul_bf16w",
+        [FAMILY_MATMUL_F16W] = "matmul_f16w",
+        [FAMILY_MATMUL_BF16] = "matmul_bf16",
+        [FAMILY_MATMUL_I8] = "matmul_i8",
+        [FAMILY_CAST] = "cast",
+        [FAMILY_QUANTIZE] = "quantize",
+        [FAMILY_NORM] = "norm",
+        [FAMILY_ACT] = "act",
+        [FAMILY_ADD] = "add",
+        [FAMILY_ATTENTION] = "attention",
+        [FAMILY_EMBED] = "embed",
+        [FAMILY_POOL] = "pool",
+        [FAMILY_UNIT] = "unit",
     };
     ASSERT(family < FAMILY_COUNT);
     return names[family];

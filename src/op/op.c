@@ -34,6 +34,10 @@ void step_run(const struct step *step, size_t begin, size_t end) {
     const union kernel_fn fn = step->kernel->fn;
     switch (step->kernel->family) {
     case FAMILY_MATMUL:
+    case FAMILY_MATMUL_BF16W:
+    case FAMILY_MATMUL_F16W:
+    case FAMILY_MATMUL_BF16:
+    case FAMILY_MATMUL_I8:
         fn.matmul(&step->args.matmul, begin, end);
         return;
     case FAMILY_NORM:
@@ -57,6 +61,8 @@ void step_run(const struct step *step, size_t begin, size_t end) {
     case FAMILY_UNIT:
         fn.unit(&step->args.unit, begin, end);
         return;
+    case FAMILY_CAST:
+    case FAMILY_QUANTIZE:
     case FAMILY_COUNT:
         break;
     }

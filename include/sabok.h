@@ -305,8 +305,8 @@ typedef struct sabok_rows_opts {
 
 SABOK_API sabok_rows *sabok_rows_open(const char *path, const sabok_rows_opts *opts, sabok_error *err);
 
-// Reads the next row: fields[i], lengths[i] for each wanted column, borrowed until the next call. Returns 1
-// for a row, 0 at the end, -1 on error.
+// Reads the next row: fields[i], NUL-ended, and lengths[i] for each wanted column, borrowed until the next
+// call. Returns 1 for a row, 0 at the end, -1 on error.
 SABOK_API int sabok_rows_next(sabok_rows *rows, const char **fields, size_t *lengths, sabok_error *err);
 SABOK_API size_t sabok_rows_columns(const sabok_rows *rows);
 SABOK_API uint64_t sabok_rows_line(const sabok_rows *rows);   // 1-based, of the row last returned

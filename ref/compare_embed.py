@@ -58,8 +58,9 @@ def compare(name: str, want: np.ndarray, got: np.ndarray, texts: list[str], tole
         print(f"{name}: shape {got.shape}, expected {want.shape}")
         return False
     difference = np.abs(want - got).max(axis=1)
+    want, got = want.astype(np.float64), got.astype(np.float64)
     norms = np.linalg.norm(want, axis=1) * np.linalg.norm(got, axis=1)
-    cosine = (want * got).sum(axis=1, dtype=np.float64) / np.maximum(norms, 1e-30)
+    cosine = (want * got).sum(axis=1) / np.maximum(norms, 1e-30)
     print(f"{name}: {len(want)} texts, largest difference {difference.max():.3g}, smallest cosine {cosine.min():.9f}")
     good = bool(difference.max() <= tolerance)  # false for NaN too
     if not good:

@@ -54,6 +54,12 @@ const char *shape_text(const struct shape *s, char out[SHAPE_TEXT]);
 // Elements once T and B are known; false on overflow.
 bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out);
 
+// ---- formats of linear weights (format.c)
+enum weight_format { FORMAT_F32, FORMAT_F16, FORMAT_BF16, FORMAT_I8, FORMAT_COUNT }; // from wide to narrow
+const char *format_name(enum weight_format format); // "float32"
+bool format_of(sabok_dtype dtype, enum weight_format *out);
+bool format_parse(const char *name, enum weight_format *out);
+
 // ---- weights
 // (weight.c) A weight as the model sees it: a name, a role, a shape. How it is stored is not the model's
 // business.

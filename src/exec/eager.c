@@ -51,9 +51,9 @@ static sabok_status eager_run(struct eager *e, const prog *p, const struct recor
     void **address = mem_zalloc(p->value_count * sizeof *address);
     sabok_status status = e->memory[r->out] && address ? SABOK_OK : error_memory(e->err, r->scope);
     if (status == SABOK_OK) eager_addresses(e, p, address);
-    struct step step = {.record = r, .kernel = kernel_best(op_family(r->op))};
+    struct step step = {.record = r, .kernel = kernel_best(record_family(p, r))};
     if (status == SABOK_OK && r->op == OP_LINEAR) {
-        status = pack_program(e->packs, p, step.kernel, NULL, NULL, NULL, e->err);
+        status = pack_program(e->packs, p, NULL, NULL, NULL, e->err);
         step.packed = pack_find(e->packs, p, r);
     }
     if (status == SABOK_OK) {

@@ -26,6 +26,21 @@ enum { OUTPUT_MAX = 4 };
 // Tapped values stay. The function computed stays; bits stay (the epilogues round as the single ops do).
 void prog_fuse(prog *p);
 
+// ---- precision.c
+// Formats of linear weights inside layers: `format`, but by the rules for weights whose name (without the family's
+// prefix) matches; '*' stands for any characters, the last matching rule wins.
+struct precision_rule {
+    const char *pattern;
+    enum weight_format format;
+};
+struct precision {
+    enum weight_format format;
+    const struct precision_rule *rules;
+    size_t rule_count;
+};
+enum weight_format precision_of(const struct precision *how, const char *name);
+void prog_precision(prog *p, const struct precision *how);
+
 // ---- pack.c
 // Weights of linear records in the panels of the bound kernel. One set belongs to a model and is shared by
 // plans; safe from many threads.
@@ -39,7 +54,7 @@ sabok_status pack_program(struct pack_set *set, const prog *p, const struct kern
                           pack_done_fn *done, void *ctx, sabok_error *err);
 // The packed weights of a linear record; NULL if pack_program has not seen it.
 const struct packed_linear *pack_find(struct pack_set *set, const prog *p, const struct record *r);
-size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel);
+size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel); // panels and scales
 
 // ---- memory.c
 // Stages, then addresses. A record's stage is the first in which all its inputs are ready; records of one

@@ -53,7 +53,7 @@ static sabok_status plan_bind(struct plan *plan, struct pack_set *packs, sabok_e
         struct step *step = &plan->steps[i];
         const struct record *r = &p->records[i];
         *step = (struct step){
-            .record = r, .stage = plan->memory.stage[i], .kernel = kernel_best(op_family(r->op))};
+            .record = r, .stage = plan->memory.stage[i], .kernel = kernel_best(record_family(p, r))};
         if (r->op != OP_LINEAR) continue;
         step->packed = pack_find(packs, p, r);
         if (!step->packed) return error_set(err, SABOK_EINVAL, r->scope, "linear weights are not packed");

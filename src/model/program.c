@@ -119,7 +119,7 @@ static prog *program_make(struct sabok_model *m, enum program_kind kind, sabok_e
     if (status != SABOK_OK && err) *err = p->error;
     if (status == SABOK_OK) ASSERT(prog_splits(p));
     if (status == SABOK_OK)
-        status = pack_program(m->packs, p, kernel_best(FAMILY_MATMUL), m->team, model_drop_packed, m, err);
+        status = pack_program(m->packs, p, m->team, model_drop_packed, m, err);
     if (status == SABOK_OK) return p;
     prog_free(p);
     mem_free(p);

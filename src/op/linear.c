@@ -1,5 +1,6 @@
 // linear: y = act(x [W_0; W_1; ...]^T + b) + residual, x [rows, K], W_i [N_i, K], y [rows, sum N_i].
-// Programs are written with one part and no epilogue; the fuse pass joins parts and adds epilogues.
+// Programs are written with one part, no epilogue and f32 weights; the fuse pass joins parts and adds epilogues, the
+// precision pass sets the format of the weights and the types of x and y.
 #include "op/op.h"
 
 val op_linear(prog *p, val x, val w, val b) {
@@ -35,22 +36,42 @@ static val linear_lower(prog *p, const struct record *r, const val *in) {
     return in[1] ? op_add(p, y, in[1]) : y;
 }
 
+enum family linear_family(const prog *p, const struct record *r) {
+    switch (((const struct linear_params *)(const void *)r->params)->format) {
+    case FORMAT_F16:
+        return FAMILY_MATMUL_F16W;
+    case FORMAT_BF16:
+        return prog_value(p, r->in[0])->dtype == DT_BF16 ? FAMILY_MATMUL_BF16 : FAMILY_MATMUL_BF16W;
+    case FORMAT_I8:
+        return FAMILY_MATMUL_I8;
+    default:
+        return FAMILY_MATMUL;
+    }
+}
+
+// Row stride of a matrix value in elements of its type.
+static size_t linear_stride(const struct value *v) {
+    return value_row_bytes(v) / dtype_bytes(v->dtype);
+}
+
 static void linear_bind(const struct run_view *view, struct step *step) {
     const struct record *r = step->record;
     const struct linear_params *params = (const void *)r->params;
     const size_t K = step->packed->K, N = step->packed->N;
-    const bool tokens = prog_value(view->p, r->in[0])->shape.dim[0] == DIM_T;
+    const struct value *x = prog_value(view->p, r->in[0]), *y = prog_value(view->p, r->out);
     struct matmul_args *a = &step->args.matmul;
     *a = (struct matmul_args){
         .x = view->address[r->in[0]],
-        .ldx = K,
+        .ldx = linear_stride(x),
         .w = step->packed->panels,
+        .scale = step->packed->scale,
         .bias = step->packed->bias,
         .residual = r->in[1] ? view->address[r->in[1]] : NULL,
         .ldr = N,
         .y = view->address[r->out],
-        .ldy = N,
-        .M = tokens ? view->T : view->B,
+        .ldy = linear_stride(y),
+        .y_bf16 = y->dtype == DT_BF16,
+        .M = x->shape.dim[0] == DIM_T ? view->T : view->B,
         .N = N,
         .K = K,
         .act = params->act,

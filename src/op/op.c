@@ -25,9 +25,9 @@ const char *op_name(uint16_t op) {
     return op_table[op].name;
 }
 
-enum family op_family(uint16_t op) {
-    ASSERT(op > OP_NONE && op < OP_COUNT);
-    return op_table[op].family;
+enum family record_family(const prog *p, const struct record *r) {
+    ASSERT(r->op > OP_NONE && r->op < OP_COUNT);
+    return r->op == OP_LINEAR ? linear_family(p, r) : op_table[r->op].family;
 }
 
 void step_run(const struct step *step, size_t begin, size_t end) {
@@ -39,6 +39,12 @@ void step_run(const struct step *step, size_t begin, size_t end) {
     case FAMILY_MATMUL_BF16:
     case FAMILY_MATMUL_I8:
         fn.matmul(&step->args.matmul, begin, end);
+        return;
+    case FAMILY_CAST:
+        fn.cast(&step->args.cast, begin, end);
+        return;
+    case FAMILY_QUANTIZE:
+        fn.quantize(&step->args.quantize, begin, end);
         return;
     case FAMILY_NORM:
         fn.norm(&step->args.norm, begin, end);

@@ -31,7 +31,8 @@ struct run_view {
 // The packed weights of one linear record (exec/pack.c): parts joined along N.
 struct packed_linear {
     const void *panels;
-    const float *bias; // [N] or NULL
+    const float *scale; // [N]: int8 only
+    const float *bias;  // [N] or NULL
     size_t N, K;
 };
 
@@ -45,6 +46,8 @@ struct step {
     uint32_t stage; // records of one stage do not depend on each other
     union {
         struct matmul_args matmul;
+        struct cast_args cast;
+        struct quantize_args quantize;
         struct norm_args norm;
         struct act_args act;
         struct add_args add;
@@ -70,7 +73,10 @@ struct op_rules {
 
 const struct op_rules *op_rules(uint16_t op);
 const char *op_name(uint16_t op);
-enum family op_family(uint16_t op);
+enum family record_family(const prog *p, const struct record *r);
+enum family linear_family(const prog *p, const struct record *r);
+// Bytes of a row of a matrix value in memory: padded where its type is a kernel's operand.
+size_t value_row_bytes(const struct value *v);
 // Computes units [begin, end) of a bound step.
 void step_run(const struct step *step, size_t begin, size_t end);
 void op_pool_run(const struct step *step, size_t begin, size_t end); // every mode of a pool record
@@ -86,6 +92,10 @@ val op_linear(prog *p, val x, val w, val b);
 
 // y = (x - mean) / sqrt(var + eps) * gamma + beta over the last axis (Ba et al., 2016).
 val op_layer_norm(prog *p, val x, val gamma, val beta, float eps);
+
+// x rounded to bf16; and quantized to int8, by rows with scale 0, else by the scale given. For linear's operand.
+val op_cast(prog *p, val x);
+val op_quantize(prog *p, val x, float scale);
 
 val op_act(prog *p, val x, enum act act); // ACT_NONE returns x
 val op_add(prog *p, val x, val y);
@@ -108,6 +118,10 @@ val op_normalize(prog *p, val x);
 struct linear_params { // in: x, residual or 0, then w and b (or 0) of each part; parts are joined along N
     uint32_t parts;
     enum act act;
+    enum weight_format format; // set by the precision pass
+};
+struct quantize_params { // in: x
+    float scale;
 };
 struct norm_params { // in: x, residual or 0, gamma, beta
     float eps;

@@ -140,7 +140,7 @@ static void run_block(const struct fixture *f, bool fuse, unsigned threads, floa
     struct pack_set *packs = pack_new();
     struct team *team = team_new(threads, false, NULL);
     sabok_error err = {0};
-    assert_int_equal(pack_program(packs, &p, kernel_best(FAMILY_MATMUL), team, NULL, NULL, &err), SABOK_OK);
+    assert_int_equal(pack_program(packs, &p, team, NULL, NULL, &err), SABOK_OK);
     struct plan *plan = plan_new(&p, packs, T + 9, B + 1, threads, &err);
     assert_non_null(plan);
     const struct batch batch = {

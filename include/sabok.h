@@ -85,10 +85,10 @@ typedef struct sabok_model sabok_model; // shared
 typedef enum sabok_dtype {
     SABOK_DTYPE_DEFAULT = 0, // float32
     SABOK_FLOAT32,
-    SABOK_FLOAT16,           // weights stored narrow, float32 arithmetic
-    SABOK_BFLOAT16,          // bfloat16 arithmetic where the CPU has it, else weights stored narrow
-    SABOK_INT8,              // weights by output channel, activations by token, exact integer sums
-    SABOK_DTYPE_AUTO,        // bfloat16 where the CPU computes it, else float32; sabok_model_print says which
+    SABOK_FLOAT16,    // weights stored narrow, float32 arithmetic
+    SABOK_BFLOAT16,   // bfloat16 arithmetic where the CPU has it, else weights stored narrow
+    SABOK_INT8,       // weights by output channel, activations by token, exact integer sums
+    SABOK_DTYPE_AUTO, // bfloat16 where the CPU computes it, else float32; sabok_model_print says which
 } sabok_dtype;
 
 typedef struct sabok_open_opts {

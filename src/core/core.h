@@ -56,7 +56,7 @@ bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out);
 
 // ---- formats of linear weights (format.c)
 enum weight_format { FORMAT_F32, FORMAT_F16, FORMAT_BF16, FORMAT_I8, FORMAT_COUNT }; // from wide to narrow
-const char *format_name(enum weight_format format); // "float32"
+const char *format_name(enum weight_format format);                                  // "float32"
 bool format_of(sabok_dtype dtype, enum weight_format *out);
 bool format_parse(const char *name, enum weight_format *out);
 

@@ -50,8 +50,8 @@ void pack_free(struct pack_set *set);
 // Packs what the program's linear records need and the set lacks, on the team (NULL: this thread). After a
 // weight is packed its bytes are reported to `done` (may be NULL), so that mapped pages can be dropped.
 typedef void pack_done_fn(void *ctx, const struct weight *w);
-sabok_status pack_program(struct pack_set *set, const prog *p, const struct kernel *kernel, struct team *team,
-                          pack_done_fn *done, void *ctx, sabok_error *err);
+sabok_status pack_program(struct pack_set *set, const prog *p, struct team *team, pack_done_fn *done,
+                          void *ctx, sabok_error *err);
 // The packed weights of a linear record; NULL if pack_program has not seen it.
 const struct packed_linear *pack_find(struct pack_set *set, const prog *p, const struct record *r);
 size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel); // panels and scales

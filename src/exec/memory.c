@@ -38,6 +38,10 @@ static bool memory_read_elsewhere(const struct memory_plan *m, const prog *p, va
     return false;
 }
 
+static bool memory_same_rows(const struct value *a, const struct value *b) {
+    return a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+}
+
 // The value whose memory record i's output takes over, or 0.
 static val memory_in_place(const struct memory_plan *m, const prog *p, const struct span_of_life *life,
                            const val *root, size_t i) {
@@ -48,7 +52,7 @@ static val memory_in_place(const struct memory_plan *m, const prog *p, const str
     for (size_t j = 0; j < r->inputs; j++) {
         const val v = r->in[j];
         if (!(allowed >> j & 1) || v == 0 || p->values[v].kind != VALUE_TEMP || p->values[v].tapped) continue;
-        if (!shape_equal(&p->values[v].shape, &out->shape) || life[v].last != m->stage[i]) continue;
+        if (!memory_same_rows(&p->values[v], out) || life[v].last != m->stage[i]) continue;
         // The memory must not be in use by a later turn of the same place.
         if (life[root[v]].last != m->stage[i] || memory_read_elsewhere(m, p, v, i)) continue;
         return v;
@@ -91,9 +95,9 @@ static sabok_status memory_lives(struct memory_plan *m, const prog *p, size_t T,
     }
     for (size_t i = 0; i < p->record_count; i++) {
         const struct record *r = &p->records[i];
-        size_t items, bytes;
-        if (!shape_count(&p->values[r->out].shape, T, B, &items) || !mul_ok(items, sizeof(float), &bytes) ||
-            bytes > SIZE_MAX / 4)
+        const struct value *out = &p->values[r->out];
+        size_t bytes;
+        if (!mul_ok(out->shape.dim[0] == DIM_T ? T : B, value_row_bytes(out), &bytes) || bytes > SIZE_MAX / 4)
             return error_set(err, SABOK_ESHAPE, r->scope,
                              "a batch of %zu tokens does not fit the address space", T);
         life[r->out].first = life[r->out].last = m->stage[i];

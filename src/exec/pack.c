@@ -12,7 +12,8 @@ struct pack_entry {
     uint32_t parts;
     const struct kernel *kernel;
     struct packed_linear packed;
-    float *panels, *joined_bias; // inside a block
+    void *panels; // inside a block, as are the two below
+    float *scale, *joined_bias;
     size_t first_chunk, chunks;
     _Atomic size_t left;
     struct pack_entry *next;
@@ -59,7 +60,7 @@ void pack_free(struct pack_set *set) {
 
 static bool pack_matches(const struct pack_entry *e, const prog *p, const struct record *r) {
     const struct linear_params *params = (const void *)r->params;
-    if (e->parts != params->parts) return false;
+    if (e->parts != params->parts || e->kernel != kernel_best(linear_family(p, r))) return false;
     for (uint32_t i = 0; i < e->parts; i++)
         if (e->weight[i] != p->values[r->in[2 + 2 * i]].weight ||
             e->bias[i] != p->values[r->in[3 + 2 * i]].weight)
@@ -80,22 +81,49 @@ const struct packed_linear *pack_find(struct pack_set *set, const prog *p, const
     return e ? &e->packed : NULL;
 }
 
-size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel) {
-    return matmul_packed_floats(packed->N, packed->K, kernel->nr) * sizeof(float);
+// How the family packs its weights; false for f32.
+static bool pack_low(enum family family, enum matmul_low *low) {
+    switch (family) {
+    case FAMILY_MATMUL_BF16:
+    case FAMILY_MATMUL_BF16W:
+        *low = MATMUL_LOW_BF16;
+        return true;
+    case FAMILY_MATMUL_F16W:
+        *low = MATMUL_LOW_F16;
+        return true;
+    case FAMILY_MATMUL_I8:
+        *low = MATMUL_LOW_I8;
+        return true;
+    default:
+        return false;
+    }
 }
 
-static struct pack_entry *pack_entry_new(const prog *p, const struct record *r, const struct kernel *kernel) {
+// Columns of y in a panel.
+static size_t pack_columns(const struct pack_entry *e) {
+    return e->kernel->family == FAMILY_MATMUL ? e->kernel->nr : MATMUL_LOW_COLUMNS;
+}
+
+size_t pack_bytes(const struct packed_linear *packed, const struct kernel *kernel) {
+    enum matmul_low low;
+    if (!pack_low(kernel->family, &low))
+        return matmul_packed_floats(packed->N, packed->K, kernel->nr) * sizeof(float);
+    return matmul_low_bytes(low, packed->N, packed->K) +
+           (low == MATMUL_LOW_I8 ? packed->N * sizeof(float) : 0);
+}
+
+static struct pack_entry *pack_entry_new(const prog *p, const struct record *r) {
     struct pack_entry *e = mem_zalloc(sizeof *e);
     if (!e) return NULL;
     e->parts = ((const struct linear_params *)(const void *)r->params)->parts;
-    e->kernel = kernel;
+    e->kernel = kernel_best(linear_family(p, r));
     for (uint32_t i = 0; i < e->parts; i++) {
         e->weight[i] = p->values[r->in[2 + 2 * i]].weight;
         e->bias[i] = p->values[r->in[3 + 2 * i]].weight;
         e->packed.N += (size_t)e->weight[i]->shape.dim[0];
     }
     e->packed.K = (size_t)e->weight[0]->shape.dim[1];
-    const size_t panels = (e->packed.N + kernel->nr - 1) / kernel->nr;
+    const size_t panels = (e->packed.N + pack_columns(e) - 1) / pack_columns(e);
     e->chunks = (panels + PACK_CHUNK - 1) / PACK_CHUNK;
     atomic_init(&e->left, e->chunks);
     return e;
@@ -137,14 +165,25 @@ struct pack_job {
     void *ctx;
 };
 
-static void pack_chunk(struct pack_job *job, struct pack_entry *e, size_t chunk, float *scratch) {
-    const size_t nr = e->kernel->nr, N = e->packed.N, K = e->packed.K;
-    const size_t panels = (N + nr - 1) / nr;
-    const size_t last = size_min((chunk + 1) * PACK_CHUNK, panels);
-    for (size_t panel = chunk * PACK_CHUNK; panel < last; panel++) {
-        const size_t rows = size_min(nr, N - panel * nr);
-        matmul_pack(e->panels + panel * nr * K, pack_rows(e, panel * nr, rows, scratch), rows, K, nr, 0, 1);
+// Panel `panel` of the entry, from its rows of W.
+static void pack_panel(const struct pack_entry *e, size_t panel, float *scratch) {
+    const size_t columns = pack_columns(e), K = e->packed.K;
+    const size_t first = panel * columns, n = size_min(columns, e->packed.N - first);
+    const float *rows = pack_rows(e, first, n, scratch);
+    enum matmul_low low;
+    if (!pack_low(e->kernel->family, &low)) {
+        matmul_pack((float *)e->panels + first * K, rows, n, K, columns, 0, 1);
+        return;
     }
+    uint8_t *to = (uint8_t *)e->panels + panel * matmul_low_bytes(low, columns, K);
+    matmul_pack_low(low, to, e->scale ? e->scale + first : NULL, rows, n, K, 0, 1);
+}
+
+static void pack_chunk(struct pack_job *job, struct pack_entry *e, size_t chunk, float *scratch) {
+    const size_t panels = (e->packed.N + pack_columns(e) - 1) / pack_columns(e);
+    const size_t last = size_min((chunk + 1) * PACK_CHUNK, panels);
+    for (size_t panel = chunk * PACK_CHUNK; panel < last; panel++)
+        pack_panel(e, panel, scratch);
     if (atomic_fetch_sub(&e->left, 1) == 1 && job->done)
         for (uint32_t i = 0; i < e->parts; i++)
             job->done(job->ctx, e->weight[i]);
@@ -173,13 +212,15 @@ static void pack_biases(struct pack_entry *e) {
         at += n;
     }
     e->packed.panels = e->panels;
+    e->packed.scale = e->scale;
 }
 
 // One block for all new entries.
 static struct pack_block *pack_block_new(struct pack_entry *entries) {
     size_t bytes = 0;
     for (struct pack_entry *e = entries; e; e = e->next)
-        bytes += round_up(pack_bytes(&e->packed, e->kernel), 64) + round_up(e->packed.N * sizeof(float), 64);
+        bytes +=
+            round_up(pack_bytes(&e->packed, e->kernel), 64) + 2 * round_up(e->packed.N * sizeof(float), 64);
     struct pack_block *block = mem_alloc(sizeof *block);
     void *data = mem_map(bytes);
     if (!block || !data) {
@@ -190,35 +231,37 @@ static struct pack_block *pack_block_new(struct pack_entry *entries) {
     *block = (struct pack_block){.data = data, .bytes = bytes};
     uint8_t *at = data;
     for (struct pack_entry *e = entries; e; e = e->next) {
-        e->panels = (float *)(void *)at;
+        e->panels = at;
         at += round_up(pack_bytes(&e->packed, e->kernel), 64);
         e->joined_bias = (float *)(void *)at;
+        at += round_up(e->packed.N * sizeof(float), 64);
+        if (e->kernel->family == FAMILY_MATMUL_I8) e->scale = (float *)(void *)at;
         at += round_up(e->packed.N * sizeof(float), 64);
     }
     return block;
 }
 
-static sabok_status pack_collect(struct pack_set *set, const prog *p, const struct kernel *kernel,
-                                 struct pack_job *job, sabok_error *err) {
+static sabok_status pack_collect(struct pack_set *set, const prog *p, struct pack_job *job,
+                                 sabok_error *err) {
     struct pack_entry **tail = &job->entries;
     for (size_t i = 0; i < p->record_count; i++) {
         const struct record *r = &p->records[i];
         if (r->op != OP_LINEAR || pack_lookup(set->entries, p, r) || pack_lookup(job->entries, p, r))
             continue;
-        struct pack_entry *e = pack_entry_new(p, r, kernel);
+        struct pack_entry *e = pack_entry_new(p, r);
         if (!e) return error_memory(err, "packed weights");
         e->first_chunk = job->chunks;
         job->chunks += e->chunks;
-        job->scratch_floats = size_max(job->scratch_floats, kernel->nr * e->packed.K);
+        job->scratch_floats = size_max(job->scratch_floats, pack_columns(e) * e->packed.K);
         *tail = e;
         tail = &e->next;
     }
     return SABOK_OK;
 }
 
-static sabok_status pack_locked(struct pack_set *set, const prog *p, const struct kernel *kernel,
-                                struct team *team, struct pack_job *job, sabok_error *err) {
-    TRY(pack_collect(set, p, kernel, job, err));
+static sabok_status pack_locked(struct pack_set *set, const prog *p, struct team *team, struct pack_job *job,
+                                sabok_error *err) {
+    TRY(pack_collect(set, p, job, err));
     if (!job->entries) return SABOK_OK;
     const unsigned threads = team ? team_size(team) : 1;
     job->scratch = mem_array(threads * size_max(job->scratch_floats, 1), sizeof(float));
@@ -241,12 +284,12 @@ static sabok_status pack_locked(struct pack_set *set, const prog *p, const struc
     return SABOK_OK;
 }
 
-sabok_status pack_program(struct pack_set *set, const prog *p, const struct kernel *kernel, struct team *team,
-                          pack_done_fn *done, void *ctx, sabok_error *err) {
+sabok_status pack_program(struct pack_set *set, const prog *p, struct team *team, pack_done_fn *done,
+                          void *ctx, sabok_error *err) {
     if (p->error.code != SABOK_OK) return SABOK_OK; // plan_new reports it
     struct pack_job job = {.done = done, .ctx = ctx};
     pthread_mutex_lock(&set->lock);
-    const sabok_status status = pack_locked(set, p, kernel, team, &job, err);
+    const sabok_status status = pack_locked(set, p, team, &job, err);
     pthread_mutex_unlock(&set->lock);
     mem_free(job.scratch);
     pack_entries_free(job.entries);

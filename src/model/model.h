@@ -172,6 +172,7 @@ struct sabok_model {
     uint64_t parameters;
     struct team *team;
     struct pack_set *packs;
+    struct precision precision;
     pthread_mutex_t program_lock;
     prog *programs[PROGRAM_COUNT]; // fused, packed; made when first asked for
     pthread_mutex_t session_lock;

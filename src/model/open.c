@@ -165,8 +165,20 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
     return model_prog(m, model_main_program(m), err) ? SABOK_OK : err->code;
 }
 
+static sabok_status open_precision(struct sabok_model *m, sabok_dtype dtype, sabok_error *err) {
+    if (dtype == SABOK_DTYPE_DEFAULT) dtype = SABOK_FLOAT32;
+    if (dtype == SABOK_DTYPE_AUTO) {
+        dtype = kernel_best(FAMILY_MATMUL_BF16)->isa != ISA_C ? SABOK_BFLOAT16 : SABOK_FLOAT32;
+        log_message(SABOK_LOG_INFO, "%s: dtype auto is %s on this CPU", m->name,
+                    dtype == SABOK_FLOAT32 ? "float32" : "bfloat16");
+    }
+    if (format_of(dtype, &m->precision.format)) return SABOK_OK;
+    return error_set(err, SABOK_EINVAL, m->name, "dtype %d is none of sabok_dtype", (int)dtype);
+}
+
 static sabok_status open_all(struct sabok_model *m, const char *path, const sabok_open_opts *opts,
                              sabok_error *err) {
+    TRY(open_precision(m, opts->dtype, err));
     if (!path) {
         TRY(open_preset(m, opts->config, err));
         TRY(open_weights(m, opts, err));

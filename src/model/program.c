@@ -115,11 +115,11 @@ static prog *program_make(struct sabok_model *m, enum program_kind kind, sabok_e
     prog_init(p);
     model_program(p, m, kind);
     prog_fuse(p);
+    prog_precision(p, &m->precision);
     sabok_status status = p->error.code;
     if (status != SABOK_OK && err) *err = p->error;
     if (status == SABOK_OK) ASSERT(prog_splits(p));
-    if (status == SABOK_OK)
-        status = pack_program(m->packs, p, m->team, model_drop_packed, m, err);
+    if (status == SABOK_OK) status = pack_program(m->packs, p, m->team, model_drop_packed, m, err);
     if (status == SABOK_OK) return p;
     prog_free(p);
     mem_free(p);

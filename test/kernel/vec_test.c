@@ -101,12 +101,12 @@ static const struct bound {
     float from, to;
     double ulp, below;
 } bounds[] = {
-    {ACT_GELU, -3, FLT_MAX, 5, 6e-9},         {ACT_GELU, -5, FLT_MAX, 9, 6e-9},
+    {ACT_GELU, -3, FLT_MAX, 5.5, 6e-9},       {ACT_GELU, -5, FLT_MAX, 10, 6e-9},
     {ACT_GELU_TANH, -3, FLT_MAX, 16, 1e-8},   {ACT_GELU_TANH, -8, FLT_MAX, 128, 1e-14},
     {ACT_QUICK_GELU, -8, FLT_MAX, 16, 1e-10}, {ACT_RELU, -FLT_MAX, FLT_MAX, 0, 0},
-    {ACT_TANH, -FLT_MAX, FLT_MAX, 1.1, 0},    {ACT_SIGMOID, -86, FLT_MAX, 2.5, 1e-37},
-    {ACT_SILU, -86, FLT_MAX, 3, 1e-35},       {OP_EXP, -86.64F, 88.72F, 0.9, 3e-38},
-    {OP_ERF, -FLT_MAX, FLT_MAX, 2.1, 0},
+    {ACT_TANH, -FLT_MAX, FLT_MAX, 1.2, 0},    {ACT_SIGMOID, -86, FLT_MAX, 2.75, 1e-37},
+    {ACT_SILU, -86, FLT_MAX, 3, 1e-35},       {OP_EXP, -86.64F, 88.72F, 1, 3e-38},
+    {OP_ERF, -FLT_MAX, FLT_MAX, 2.25, 0},
 };
 static struct {
     double ulp, below;

@@ -29,6 +29,18 @@ def make_models(wanted: str) -> None:
             print(f"{case.name}: {case.what}")
 
 
+def make_families(wanted: str) -> None:
+    import torch
+
+    from golden.family import FAMILIES, write_family
+
+    torch.set_num_threads(1)
+    for case in FAMILIES:
+        if wanted in case.name:
+            write_family(ROOT, case)
+            print(f"{case.name}: {case.what}")
+
+
 def make_unicode(_wanted: str) -> None:
     from golden.unicode import write_unicode
 
@@ -51,7 +63,7 @@ def make_metrics(_wanted: str) -> None:
     print("metric.jsonl: correlations")
 
 
-PARTS = {"model": make_models, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics}
+PARTS = {"model": make_models, "family": make_families, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics}
 
 
 def main() -> int:

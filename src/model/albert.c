@@ -56,7 +56,8 @@ static void albert_weights(struct encoder_w *w, const struct encoder_config *c, 
 static val albert_forward(prog *p, const struct encoder_w *w, const struct encoder_config *c) {
     val x = block_embeddings(p, w, c);
     for (size_t i = 0; i < c->L; i++) {
-        const size_t group = i * (size_t)c->groups / (size_t)c->L;
+        const size_t group =
+            (size_t)((double)i / ((double)c->L / (double)c->groups)); // as the reference rounds
         for (size_t j = 0; j < c->inner; j++) {
             prog_push(p, "layer.%zu.%zu", i, j);
             x = block_layer(p, &w->layers[group * (size_t)c->inner + j], c, x, 0);
@@ -77,7 +78,7 @@ const struct model_family albert_family = {
             .mask_dense = "predictions.dense",
             .mask_norm = "predictions.LayerNorm",
             .mask_bias = "predictions.bias",
-            .mask_decoder = "predictions.decoder.weight",
+            .mask_decoder = "predictions.decoder",
         },
     .configure = albert_configure,
     .weights = albert_weights,

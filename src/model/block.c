@@ -101,7 +101,7 @@ val block_embeddings(prog *p, const struct encoder_w *w, const struct encoder_co
     }
     prog_push(p, "embeddings");
     val x = block_norm(p, &w->norm, op_embed(p, tables, index, c->types > 0 ? 3 : 2), c->eps);
-    if (c->E != c->D) x = block_linear(p, &w->project, x);
+    if (w->project.w.name) x = block_linear(p, &w->project, x);
     prog_name(p, x, "out");
     prog_pop(p);
     return x;

@@ -26,7 +26,7 @@ struct layer_w {
 struct encoder_w {
     struct weight word, position, type; // [V, E], [positions, E], [types, E]
     struct norm_w norm;
-    struct linear_w project;      // E -> D, where they differ
+    struct linear_w project;      // E -> D, where a family has it
     struct layer_w *layers;       // [stored_layers]
     struct weight relative;       // [buckets, H]: score bias by distance, MPNet
     struct weight relative_tiles; // [H, 2 * positions - 1], made of it when loaded
@@ -78,7 +78,7 @@ struct layer_names {
 void visit_layer(struct visitor *v, struct layer_w *l, const struct encoder_config *c, const char *prefix,
                  const struct layer_names *names);
 val block_layer(prog *p, const struct layer_w *l, const struct encoder_config *c, val x, val relative);
-// x = norm(word[id] + position[i] (+ type[s])), projected to D where E differs.
+// x = norm(word[id] + position[i] (+ type[s])), then projected where the family does.
 val block_embeddings(prog *p, const struct encoder_w *w, const struct encoder_config *c);
 // The L layers; and the embeddings before them.
 val block_layers(prog *p, const struct encoder_w *w, const struct encoder_config *c, val x);
@@ -92,21 +92,33 @@ val block_norm(prog *p, const struct norm_w *n, val x, float eps);
 
 // ---- heads (head.c)
 enum head_kind { HEAD_NONE, HEAD_CLASSIFY, HEAD_TAG, HEAD_ANSWER, HEAD_FILL_MASK };
+enum head_problem { PROBLEM_UNSAID, PROBLEM_REGRESSION, PROBLEM_SINGLE_LABEL, PROBLEM_MULTI_LABEL };
 struct head {
     enum head_kind kind;
     uint64_t labels;
+    const char **names;        // [labels]
+    enum head_problem problem; // problem_type of config.json
+    size_t entailment;         // the label that says so, SIZE_MAX when none does
+    enum act rank_act;         // of a cross-encoder's score
+    bool tied;                 // the decoder is the word table, unless one is stored
     struct linear_w dense, out;
+    struct weight bias; // of a masked language model, beside its decoder
     struct norm_w norm;
 };
 // How a family calls the weights of its heads.
 struct head_names {
     const char *classify_dense, *classify_out;
     enum act classify_act;
-    const char *mask_dense, *mask_norm, *mask_bias, *mask_decoder;
-    enum act mask_act; // ACT_NONE: the encoder's own
+    const char *mask_dense, *mask_norm, *mask_decoder;
+    const char *mask_bias; // a second name of the decoder's bias; or NULL
+    enum act mask_act;     // ACT_NONE: the encoder's own
 };
 const char *head_name(enum head_kind kind);
-sabok_status head_configure(struct head *h, const struct config *c, sabok_error *err);
+// Names of labels live in the arena or with c.
+sabok_status head_configure(struct head *h, const struct config *c, struct arena *arena, sabok_error *err);
+// Whether the weights that may be stored in several ways are there in one of them.
+sabok_status head_loaded(const struct head *h, const struct head_names *names, const char *where,
+                         sabok_error *err);
 void head_weights(struct head *h, const struct head_names *names, const struct encoder_config *c,
                   struct visitor *v);
 val head_classify(prog *p, const struct head *h, const struct head_names *names, val x);

@@ -5,6 +5,11 @@
 
 #include <math.h>
 
+// The reference divides distances into this many buckets, whatever relative_attention_num_buckets says: that is the
+// height of the table only.
+#define MPNET_BUCKETS 32
+// Positions leave out this id, whatever pad_token_id says: as in the reference.
+#define MPNET_PAD 1
 #define MPNET_MAX_DISTANCE 128
 
 static const struct layer_names mpnet_layer_names = {
@@ -25,13 +30,12 @@ static sabok_status mpnet_configure(struct encoder_config *out, const struct con
                                    .H = 12,
                                    .F = 3072,
                                    .positions = 512,
-                                   .pad_id = 1,
+                                   .pad_id = MPNET_PAD,
                                    .buckets = 32,
                                    .eps = 1e-12f,
                                    .act = ACT_GELU};
     TRY(config_bert_keys(c, out, err));
-    TRY(config_u64(c, "pad_token_id", 0, out->V - 1, &out->pad_id, err));
-    TRY(config_u64(c, "relative_attention_num_buckets", 4, 1024, &out->buckets, err));
+    TRY(config_u64(c, "relative_attention_num_buckets", MPNET_BUCKETS, 1024, &out->buckets, err));
     out->types = 0;
     out->E = out->D;
     out->position_first = out->pad_id + 1;
@@ -57,8 +61,8 @@ static void mpnet_weights(struct encoder_w *w, const struct encoder_config *c, s
 
 // Half of the buckets are for keys behind the query; in each half, half are exact and the rest grow with log
 // distance.
-static size_t mpnet_bucket(int64_t distance, size_t buckets) {
-    const size_t half = buckets / 2, exact = half / 2;
+static size_t mpnet_bucket(int64_t distance) {
+    const size_t half = MPNET_BUCKETS / 2, exact = half / 2;
     const size_t side = distance > 0 ? half : 0;
     const size_t n = (size_t)(distance < 0 ? -distance : distance);
     if (n < exact) return side + n;
@@ -77,7 +81,7 @@ static sabok_status mpnet_prepare(struct encoder_w *w, const struct encoder_conf
         return error_memory(err, tiles->name);
     float *out = tiles->owned;
     for (size_t i = 0; i < span; i++) {
-        const size_t bucket = mpnet_bucket((int64_t)i - (int64_t)(positions - 1), (size_t)c->buckets);
+        const size_t bucket = mpnet_bucket((int64_t)i - (int64_t)(positions - 1));
         for (size_t h = 0; h < H; h++)
             out[h * span + i] = w->relative.f32[bucket * H + h];
     }
@@ -96,7 +100,7 @@ const struct model_family mpnet_family = {
             .mask_dense = "lm_head.dense",
             .mask_norm = "lm_head.layer_norm",
             .mask_bias = "lm_head.bias",
-            .mask_decoder = "lm_head.decoder.weight",
+            .mask_decoder = "lm_head.decoder",
             .mask_act = ACT_GELU,
         },
     .configure = mpnet_configure,

@@ -157,9 +157,10 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
     TRY(m->family->configure(&m->config, m->config_file, err));
     m->weights.layers = mem_zalloc(m->config.stored_layers * sizeof *m->weights.layers);
     if (!m->weights.layers) return error_memory(err, m->name);
-    TRY(head_configure(&m->head, m->config_file, err));
+    TRY(head_configure(&m->head, m->config_file, &m->names, err));
     TRY(open_modules(m, err));
     TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
+    if (m->store) TRY(head_loaded(&m->head, &m->family->heads, m->folder, err));
     if (m->family->prepare) TRY(m->family->prepare(&m->weights, &m->config, err));
     // Packing the weights is most of the work of opening; it is done now, on all threads.
     return model_prog(m, model_main_program(m), err) ? SABOK_OK : err->code;

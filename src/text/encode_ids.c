@@ -231,6 +231,7 @@ bool encode_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, stru
     const size_t first = out->size;
     enum way way = WAY_LONG;
     if (tok->actions && !added_may_match(&tok->added.raw, text.data, text.size)) {
+        if (!s->cache && !(s->cache = mem_zalloc(sizeof *s->cache << CACHE_BITS))) return false;
         struct run r = {.tok = tok, .s = s, .out = out};
         r.most = limit > SIZE_MAX - first ? SIZE_MAX : first + limit;
         way = short_way(&r, (const uint8_t *)text.data, text.size);

@@ -53,12 +53,12 @@ bool times_enough(const struct args *args, const struct bench_times *t) {
 
 // ---- one row
 
-static bool row_json(const sabok_model_info *info, const struct bench_row *row,
+static bool row_json(const struct args *args, const sabok_model_info *info, const struct bench_row *row,
                      const struct bench_times *times, double peak_flops) {
     const double median = times_at(times, 0.5), flops = row->flops / median;
-    bool ok =
-        sink_format("{\"model\": ") && sink_string(info->name, strlen(info->name)) &&
-        sink_format(", \"dtype\": \"float32\", \"isa\": \"%s\", \"threads\": %u", info->isa, info->threads);
+    bool ok = sink_format("{\"model\": ") && sink_string(info->name, strlen(info->name)) &&
+              sink_format(", \"dtype\": \"%s\", \"isa\": \"%s\", \"threads\": %u", dtype_name(args),
+                          info->isa, info->threads);
     if (row->batch_size)
         ok = ok && sink_format(", \"batch_size\": %zu, \"sequence_length\": %zu", row->batch_size,
                                row->sequence_length);
@@ -81,7 +81,7 @@ static bool row_head(const struct args *args, const struct bench_row *row) {
 bool bench_print(const struct args *args, const sabok_model_info *info, const struct bench_row *row,
                  struct bench_times *times, double peak_flops) {
     times_sort(times);
-    if (args->json) return row_json(info, row, times, peak_flops) && sink_flush();
+    if (args->json) return row_json(args, info, row, times, peak_flops) && sink_flush();
     const double median = times_at(times, 0.5), flops = row->flops / median;
     const double first = row->batch_size ? (double)row->batch_size : row->sequences;
     const double second = row->batch_size ? (double)row->sequence_length : row->tokens;

@@ -103,6 +103,8 @@ struct option_group {
 extern const struct option_group group_general, group_task, group_model, group_input, group_output,
     group_embed;
 
+const char *dtype_name(const struct args *args); // as it was asked for
+
 // What `run` and `eval` do: one row a task.
 struct task {
     const char *name;

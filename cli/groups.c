@@ -2,7 +2,8 @@
 #include "cli.h"
 
 // In the order of enum sabok_dtype.
-static const char *const dtype_choices[] = {"auto", "float32", NULL};
+static const char *const dtype_choices[] = {"default", "float32", "float16", "bfloat16",
+                                            "int8",    "auto",    NULL};
 static const char *const device_choices[] = {"cpu", NULL};
 static const char *const input_choices[] = {"auto", "lines", "jsonl", "csv", "tsv", "json", "pipe", NULL};
 static const char *const output_choices[] = {"auto", "jsonl", "csv", "npy", "safetensors", NULL};
@@ -14,7 +15,8 @@ static const struct option general_options[] = {
     OPTION("isa", OPTION_TEXT, isa, "NAME",
            "The widest instruction set to use; the same as SABOK_ISA in the environment.",
            .choices = isa_choices),
-    OPTION("dtype", OPTION_CHOICE, dtype, "TYPE", "Number format of the weights.", .choices = dtype_choices),
+    OPTION("dtype", OPTION_CHOICE, dtype, "TYPE",
+           "Number format of the weights and the arithmetic; default: float32.", .choices = dtype_choices),
     OPTION("device", OPTION_CHOICE, device, "NAME", "Where to compute.", .choices = device_choices),
     OPTION("seed", OPTION_COUNT, seed, "N", "Seed of random numbers; default 0."),
     OPTION("pin", OPTION_FLAG, pin, NULL, "Tie each thread to a CPU."),
@@ -76,3 +78,7 @@ const struct option_group group_model = {"Model", model_options, COUNT(model_opt
 const struct option_group group_input = {"Input", input_options, COUNT(input_options)};
 const struct option_group group_output = {"Output", output_options, COUNT(output_options)};
 const struct option_group group_embed = {"Vectors", embed_group_options, COUNT(embed_group_options)};
+
+const char *dtype_name(const struct args *args) {
+    return dtype_choices[args->dtype ? args->dtype : 1];
+}

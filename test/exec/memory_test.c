@@ -57,7 +57,7 @@ static void check_program(uint64_t seed, const struct weight *gains) {
         for (size_t k = i + 1; k < p.record_count; k++) {
             const struct record *b = &p.records[k];
             if (m.offset[b->out] == SIZE_MAX) continue;
-            size_t an, bn;
+            size_t an = 0, bn = 0;
             assert_true(shape_count(&p.values[a->out].shape, T, B, &an) &&
                         shape_count(&p.values[b->out].shape, T, B, &bn));
             const size_t ab = m.offset[a->out], ae = ab + an * 4, bb = m.offset[b->out], be = bb + bn * 4;

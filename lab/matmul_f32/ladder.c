@@ -75,8 +75,8 @@ INLINE void tile(float *y, size_t ldy, const float *x, size_t ld, const float *w
     }
     STORE(0)
     STORE(1)
-    STORE(2) STORE(3) STORE(4) STORE(5) STORE(6) STORE(7) STORE(8) STORE(9) STORE(10) STORE(11) STORE(12)
-        STORE(13)
+    STORE(2)
+    STORE(3) STORE(4) STORE(5) STORE(6) STORE(7) STORE(8) STORE(9) STORE(10) STORE(11) STORE(12) STORE(13)
 }
 
 #define TILES(name, ...)                                                                                     \

@@ -280,10 +280,10 @@ static void test_store_copies(void **state) {
     (void)state;
     static char name[4200], text[4400], path[4096];
     const char *folder = index_folder();
-    for (size_t n = 3400; n < 4100; n += 48) {
+    for (size_t n = 3600; n < 4100; n += 16) {
         memset(name, 'n', n);
         name[n] = '\0';
-        bool long_path = n < 3700;
+        bool long_path = n < 3700; // else a long name
         const char *opened = folder;
         if (long_path) {
             size_t at = (size_t)snprintf(path, sizeof path, "%s", folder);
@@ -299,7 +299,8 @@ static void test_store_copies(void **state) {
             mem_fail_at(k, false);
             struct tensor_store *s = store_open(opened, false, &err);
             mem_fail_at(0, false);
-            bool done = s != NULL || err.code == SABOK_ENOTFOUND; // the long name is in no shard
+            // The long name is in no shard; when all memory is had, that is what is said.
+            bool done = s != NULL || (!long_path && strstr(err.message, "not found in 's1.safetensors'"));
             if (s) assert_string_equal(store_get(s, 0)->name, "a");
             if (s) assert_memory_equal(store_path(s, store_get(s, 0)), opened, strlen(opened));
             store_close(s);

@@ -135,7 +135,7 @@ struct sentence_folder {
 sabok_status sentence_open(struct sentence_folder *out, const char *folder, sabok_error *err);
 void sentence_close(struct sentence_folder *s);
 
-// ---- format.c
+// ---- data_format.c
 // The format that a file's ending names, or `otherwise`.
 sabok_format format_of_path(const char *path, sabok_format otherwise);
 

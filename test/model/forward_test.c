@@ -30,12 +30,16 @@ static int remove_config(void **state) {
     return unlink(config_path);
 }
 
-static sabok_model *open_random(unsigned threads) {
+static sabok_model *open_as(unsigned threads, sabok_dtype dtype) {
     sabok_error err = {0};
-    sabok_model *m =
-        sabok_open(NULL, &(sabok_open_opts){.config = config_path, .threads = threads, .seed = 5}, &err);
+    sabok_model *m = sabok_open(
+        NULL, &(sabok_open_opts){.config = config_path, .threads = threads, .seed = 5, .dtype = dtype}, &err);
     if (!m) fail_msg("%s", err.message);
     return m;
+}
+
+static sabok_model *open_random(unsigned threads) {
+    return open_as(threads, SABOK_FLOAT32);
 }
 
 struct ragged {
@@ -57,29 +61,49 @@ static void ragged_make(struct ragged *r, uint64_t seed, size_t B, size_t longes
     }
 }
 
-static void test_same_bits(void **state) {
-    (void)state;
-    static struct ragged r;
-    static float alone[4096 * D], together[4096 * D];
-    ragged_make(&r, 1, 40, 90);
-    const size_t T = r.offsets[r.B];
-    sabok_model *one = open_random(1);
+// Each sequence alone on one thread against all together on 1 to 5 threads, for one dtype. `alone` receives the former.
+static void check_same_bits(sabok_dtype dtype, const struct ragged *r, float *alone) {
+    static float together[4096 * D];
+    const size_t T = r->offsets[r->B];
+    sabok_model *one = open_as(1, dtype);
     sabok_error err = {0};
-    for (size_t b = 0; b < r.B; b++) {
-        const size_t offsets[] = {0, r.offsets[b + 1] - r.offsets[b]};
+    for (size_t b = 0; b < r->B; b++) {
+        const size_t offsets[] = {0, r->offsets[b + 1] - r->offsets[b]};
         assert_int_equal(
-            sabok_forward(one, r.ids + r.offsets[b], NULL, offsets, 1, alone + r.offsets[b] * D, &err),
+            sabok_forward(one, r->ids + r->offsets[b], NULL, offsets, 1, alone + r->offsets[b] * D, &err),
             SABOK_OK);
     }
     sabok_close(one);
     for (size_t i = 0; i < T * D; i++)
         assert_true(isfinite(alone[i]));
     for (unsigned threads = 1; threads <= 5; threads++) {
-        sabok_model *m = open_random(threads);
+        sabok_model *m = open_as(threads, dtype);
         memset(together, 0, sizeof together);
-        assert_int_equal(sabok_forward(m, r.ids, NULL, r.offsets, r.B, together, &err), SABOK_OK);
-        if (memcmp(alone, together, T * D * sizeof(float)) != 0) fail_msg("%u threads: other bits", threads);
+        assert_int_equal(sabok_forward(m, r->ids, NULL, r->offsets, r->B, together, &err), SABOK_OK);
+        if (memcmp(alone, together, T * D * sizeof(float)) != 0)
+            fail_msg("dtype %d, %u threads: other bits", (int)dtype, threads);
         sabok_close(m);
+    }
+}
+
+static void test_same_bits(void **state) {
+    (void)state;
+    static struct ragged r;
+    static float wide[4096 * D], narrow[4096 * D];
+    ragged_make(&r, 1, 40, 90);
+    check_same_bits(SABOK_FLOAT32, &r, wide);
+    // Other formats: their own bits always, and near those of float32. Rows are normalised, so values are about 1.
+    static const struct {
+        sabok_dtype dtype;
+        double least, most; // of the largest difference: not a copy of float32, and not noise
+    } formats[] = {{SABOK_FLOAT16, 1e-6, 4e-3}, {SABOK_BFLOAT16, 1e-4, 6e-2}, {SABOK_INT8, 1e-4, 0.1}};
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        check_same_bits(formats[f].dtype, &r, narrow);
+        double worst = 0;
+        for (size_t i = 0; i < r.offsets[r.B] * D; i++)
+            worst = fmax(worst, fabs((double)wide[i] - (double)narrow[i]));
+        if (!(worst >= formats[f].least && worst <= formats[f].most))
+            fail_msg("dtype %d: largest difference %g", (int)formats[f].dtype, worst);
     }
 }
 

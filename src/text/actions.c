@@ -125,7 +125,7 @@ const struct action *actions_block(const struct sabok_tokenizer *tok, struct act
 
 static void note_ascii(struct actions *a, const struct action *block) {
     a->lower = block['A'].kind == ACTION_INSIDE && block['A'].bytes[0] == 'a';
-    a->plain_ascii = true;
+    a->plain_ascii = block[' '].kind == ACTION_SPACE;
     for (uint32_t c = '0'; c <= 'z'; c++) {
         const bool capital = c >= 'A' && c <= 'Z';
         if (!capital && !(c <= '9' || c >= 'a')) continue;

@@ -134,16 +134,15 @@ static inline struct head read_head(const uint8_t *p, size_t left, bool lower) {
         _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(v, _mm_set1_epi8('9' + 1)));
     const unsigned other = ~(unsigned)_mm_movemask_epi8(_mm_or_si128(letter, digit)) & 0xffff;
     const __m128i folded = lower ? _mm_or_si128(v, _mm_and_si128(letter, _mm_set1_epi8(0x20))) : v;
+    // What is beyond the head is cleared, so that the head alone is the key of the cache.
+    static const uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                     255, 255, 255, 255, 255, 255, 255, 255};
+    const size_t n = (size_t)__builtin_ctz(other | 0x10000);
+    const __m128i key =
+        _mm_and_si128(folded, _mm_loadu_si128((const __m128i *)(const void *)(keep + 16 - n)));
     uint64_t half[2];
-    _mm_storeu_si128((__m128i *)(void *)half, folded);
-    struct head h = {half[0], half[1], other ? (size_t)__builtin_ctz(other) : 16};
-    if (h.size < 8) {
-        h.low &= ((uint64_t)1 << 8 * h.size) - 1;
-        h.high = 0;
-    } else if (h.size < 16) {
-        h.high &= ((uint64_t)1 << 8 * (h.size - 8)) - 1;
-    }
-    return h;
+    _mm_storeu_si128((__m128i *)(void *)half, key);
+    return (struct head){half[0], half[1], n};
 }
 #else
 static inline struct head read_head(const uint8_t *p, size_t left, bool lower) {
@@ -185,36 +184,52 @@ static inline enum way step(struct run *r, const struct action *a) {
     case ACTION_SPACE:
         return word_end(r->tok, r->s, &r->word, r->out) ? WAY_DONE : WAY_MEMORY;
     case ACTION_ALONE:
+        if (r->word.chars == 0) return put_id(r->out, a->id) ? WAY_DONE : WAY_MEMORY;
         return word_end(r->tok, r->s, &r->word, r->out) && put_id(r->out, a->id) ? WAY_DONE : WAY_MEMORY;
     default:
         return WAY_LONG;
     }
 }
 
-static enum way short_way(struct run *r, const uint8_t *text, size_t size) {
-    struct actions *actions = r->tok->actions;
-    const struct action *const ascii = actions_block(r->tok, actions, 0);
-    const bool plain = actions->plain_ascii, lower = actions->lower;
-    const size_t max_chars = r->tok->model.wordpiece.max_chars;
-    for (size_t at = 0; at < size && r->out->size < r->most;) {
-        const uint8_t byte = text[at];
-        if (byte < 0x80) {
-            const struct action *a = &ascii[byte];
-            if (plain && a->kind == ACTION_INSIDE && r->word.chars == 0) {
-                const struct head h = read_head(text + at, size - at, lower);
-                const size_t end = at + h.size;
-                const bool ends = end == size || (text[end] < 0x80 && ascii[text[end]].kind >= ACTION_SPACE &&
-                                                  ascii[text[end]].kind <= ACTION_ALONE);
-                if (h.size > 0 && ends && h.size <= max_chars) {
-                    if (!cache_ids(r->tok, r->s, h.low, h.high, h.size, r->out)) return WAY_MEMORY;
-                    at = end;
-                    continue;
-                }
-            }
-            const enum way way = step(r, a);
-            if (way != WAY_DONE) return way;
-            at++;
+// ASCII words of letters and digits up to 16 long, spaces, and characters that stand alone, from *at on as far as they
+// go; no word is being gathered. False when out of memory.
+static bool ascii_words(struct run *r, const uint8_t *text, size_t size, size_t *at) {
+    const struct actions *const actions = r->tok->actions;
+    const struct action *const ascii = atomic_load_explicit(&actions->blocks[0], memory_order_acquire);
+    const bool lower = actions->lower;
+    const size_t max_chars = size_min(r->tok->model.wordpiece.max_chars, 16);
+    size_t i = *at;
+    while (i < size && text[i] < 0x80 && r->out->size < r->most) {
+        const struct action *a = &ascii[text[i]];
+        if (a->kind == ACTION_SPACE) {
+            i++;
             continue;
+        }
+        if (a->kind == ACTION_ALONE) {
+            if (!put_id(r->out, a->id)) return false;
+            i++;
+            continue;
+        }
+        const struct head h = read_head(text + i, size - i, lower);
+        const size_t end = i + h.size;
+        if (h.size == 0 || h.size > max_chars) break;
+        const uint8_t next = end < size ? text[end] : ' ';
+        if (next != ' ' &&
+            (next >= 0x80 || (ascii[next].kind != ACTION_SPACE && ascii[next].kind != ACTION_ALONE)))
+            break;
+        if (!cache_ids(r->tok, r->s, h.low, h.high, h.size, r->out)) return false;
+        i = end;
+    }
+    *at = i;
+    return true;
+}
+
+static enum way short_way(struct run *r, const uint8_t *text, size_t size) {
+    struct actions *const actions = r->tok->actions;
+    for (size_t at = 0; at < size && r->out->size < r->most;) {
+        if (actions->plain_ascii && r->word.chars == 0) {
+            if (!ascii_words(r, text, size, &at)) return WAY_MEMORY;
+            if (at == size || r->out->size >= r->most) break;
         }
         uint32_t c;
         at += utf8_read(text + at, size - at, &c);

@@ -372,7 +372,7 @@ struct action {
 #define ACTION_BLOCK 256
 struct actions {
     _Atomic(struct action *) blocks[0x110000 / ACTION_BLOCK];
-    bool plain_ascii; // letters and digits stand for themselves, but for `lower`
+    bool plain_ascii; // letters and digits stand for themselves, but for `lower`, and spaces between words
     bool lower;       // capital ASCII letters become small
 };
 struct actions *actions_new(const struct sabok_tokenizer *tok); // NULL: out of memory
@@ -388,7 +388,7 @@ struct cached_word {
     uint32_t ids[3];
     uint32_t count; // 0: an empty place
 };
-#define CACHE_BITS 13
+#define CACHE_BITS 15
 // A token of the long way: characters [begin, end) of the text.
 struct token {
     uint32_t id, begin, end, word;

@@ -7,7 +7,8 @@ static const char *const dtype_choices[] = {"default", "float32", "float16", "bf
 static const char *const device_choices[] = {"cpu", NULL};
 static const char *const input_choices[] = {"auto", "lines", "jsonl", "csv", "tsv", "json", "pipe", NULL};
 static const char *const output_choices[] = {"auto", "jsonl", "csv", "npy", "safetensors", NULL};
-static const char *const isa_choices[] = {"auto", "c", "avx2", "avx512", NULL};
+static const char *const isa_choices[] = {"auto", "c",    "avx2", "avxvnni", "avx512",
+                                          "vnni", "bf16", "amx",  NULL};
 
 static const struct option general_options[] = {
     OPTION("threads", OPTION_COUNT, threads, "N",

@@ -68,7 +68,7 @@ void manual_print(FILE *out) {
     fputs(".SS Options of every verb\n", out);
     manual_group(out, &group_general);
     fputs(".SH ENVIRONMENT\n"
-          ".TP\n.B SABOK_ISA\nThe widest instruction set to use: c, avx2, avx512.\n"
+          ".TP\n.B SABOK_ISA\nThe widest instruction set to use: c, avx2, avxvnni, avx512, vnni, bf16, amx.\n"
           ".TP\n.B SABOK_CHECK\n1: name the first record that makes a NaN or an infinity.\n"
           ".TP\n.B SABOK_EAGER\n1: run each record of a program as it is emitted, for debugging.\n"
           ".SH EXIT STATUS\n0 done; 1 an error of files, data or memory, with one line on standard error; "

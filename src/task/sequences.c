@@ -152,19 +152,23 @@ struct compute_job {
     sabok_status status;
 };
 
-static size_t group_target(const struct compute_job *job, size_t total) {
+// Tokens of a group for lanes: equal shares, in as many rounds as keep a group within GROUP_TOKENS. For a team, whose
+// threads share each group: GROUP_TOKENS for each of them.
+static size_t group_target(const struct compute_job *job, size_t total, bool lanes) {
     if (job->run->batch_tokens) return job->run->batch_tokens;
     const size_t threads = team_size(job->m->team);
+    if (!lanes) return threads * GROUP_TOKENS;
     const size_t rounds = (total + threads * GROUP_TOKENS - 1) / (threads * GROUP_TOKENS);
     return rounds ? (total + rounds * threads - 1) / (rounds * threads) : 1;
 }
 
-static void groups_make(struct compute_job *job) {
+static void groups_make(struct compute_job *job, bool lanes) {
+    job->count = job->most_tokens = job->most_count = 0;
     const struct sequences_run *run = job->run;
     size_t total = 0, row = 0;
     for (size_t i = run->begin; i < run->end; i++)
         total += job->s->length[i];
-    const size_t target = group_target(job, total);
+    const size_t target = group_target(job, total, lanes);
     for (size_t i = run->begin; i < run->end; i++) {
         const size_t length = job->s->length[i];
         struct group *g = job->count ? &job->groups[job->count - 1] : NULL;
@@ -233,11 +237,13 @@ static bool lanes_balanced(const struct compute_job *job, unsigned threads) {
 static sabok_status compute_groups(struct compute_job *job, sabok_error *err) {
     struct team *team = job->m->team;
     const unsigned threads = team_size(team);
+    groups_make(job, true);
     if (lanes_balanced(job, threads)) {
         team_run(team, threads, compute_lane, job);
         if (err && job->status != SABOK_OK) *err = job->err;
         return job->status;
     }
+    groups_make(job, false);
     for (size_t i = 0; i < job->count; i++)
         TRY(group_run(job, &job->groups[i], threads > 1 ? team : NULL, err));
     return SABOK_OK;
@@ -250,7 +256,6 @@ sabok_status sequences_compute(const struct sequences *s, const sabok_model *m,
         .s = s, .m = m, .run = run, .groups = mem_array(run->end - run->begin, sizeof *job.groups)};
     if (!job.groups) return error_memory(err, m->name);
     pthread_mutex_init(&job.lock, NULL);
-    groups_make(&job);
     const sabok_status status = compute_groups(&job, err);
     pthread_mutex_destroy(&job.lock);
     mem_free(job.groups);

@@ -84,7 +84,8 @@ void matmul_pack(float *packed, const float *w, size_t N, size_t K, size_t nr, s
 
 // Packed low precision, one layout for every kernel and machine. Columns (rows of W) go in groups of 16, N
 // padded to a multiple of MATMUL_LOW_COLUMNS with zeros. A group is [steps][16 columns][4 bytes]: a step is
-// two values of 16 bits, or four of 8, that follow each other in K. K is padded with zeros to 64 bytes. So 16
+// two values of 16 bits, or four of 8, that follow each other in K (f16, which no dot product instruction
+// takes: 16 columns of the first, then 16 of the second). K is padded with zeros to 64 bytes. So 16
 // steps of a group are one tile, 1 KB, and a row of a tile is one vector. int8 values are stored plus 128,
 // unsigned: the dot product instructions take one unsigned operand. The excess, 128 times the sum of the row
 // of x, is taken off again, and quantize has stored that sum.
@@ -283,12 +284,17 @@ const char *kernel_family_name(enum family family);
 // The best kernel of the family that this machine (under SABOK_ISA) can run; never NULL: plain C is always
 // there.
 const struct kernel *kernel_best(enum family family);
+// The best for weights packed as `low`: int8 by MATMUL_I8; f16 by MATMUL_F16W; bf16 by MATMUL_BF16 where its
+// instructions are faster than f32's, else by MATMUL_BF16W. It depends on the machine and SABOK_ISA alone.
+const struct kernel *kernel_best_low(enum matmul_low low);
 // By name, whether or not this machine can run it; NULL if there is none.
 const struct kernel *kernel_find(const char *name);
 
 // In-register multiply-add throughput and memory read bandwidth, for `bench --peak`: one call runs `steps`
 // steps and returns how many floating point operations (or bytes) that was.
 double peak_flops_run(size_t steps, float *sink);
+// The same for the products that matmul kernel k is made of.
+double peak_matmul_run(const struct kernel *k, size_t steps, float *sink);
 double peak_read_run(const void *data, size_t bytes, uint64_t *sink);
 
 #endif

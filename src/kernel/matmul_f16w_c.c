@@ -9,8 +9,8 @@ static float element(const struct matmul_args *a, size_t m, size_t n) {
     const float *x = (const float *)a->x + m * a->ldx;
     float s = 0;
     for (size_t k = 0; k < a->K; k++) {
-        const uint16_t *w = low_column(a, steps, n, k / 2);
-        s = fmaf(x[k], f16_to_f32(w[k % 2]), s);
+        const uint16_t *line = low_column(a, steps, n / MATMUL_LOW_GROUP * MATMUL_LOW_GROUP, k / 2);
+        s = fmaf(x[k], f16_to_f32(line[k % 2 * MATMUL_LOW_GROUP + n % MATMUL_LOW_GROUP]), s);
     }
     return low_bias(a, n, s);
 }

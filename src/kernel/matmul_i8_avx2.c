@@ -89,8 +89,12 @@ static void tile_any(const struct wide_tile *t, size_t rows) {
     }
 }
 
+static void finish(const struct matmul_args *a, size_t m, size_t rows, size_t panel, const void *sums) {
+    low_finish(a, m, rows, panel, sums, true);
+}
+
 void matmul_i8_avx2(const struct matmul_args *a, size_t begin, size_t end) {
     _Alignas(64) uint32_t scratch[MR * 2 * WIDE_STEPS];
-    const struct wide_shape shape = {MR, NR, 250000, scratch, widen, tile_any, low_finish};
+    const struct wide_shape shape = {MR, NR, 250000, scratch, widen, tile_any, finish};
     wide_loop(a, begin, end, &shape);
 }

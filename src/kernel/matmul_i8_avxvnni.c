@@ -49,6 +49,7 @@ LOW_INLINE void tile(const struct low_tile *t, const size_t rows) {
         next += LOW_LINE;
     }
     __m256i *out = t->sums;
+#pragma GCC unroll 8
     for (size_t i = 0; i < rows; i++) {
         out[2 * i] = s[i][0];
         out[2 * i + 1] = s[i][1];
@@ -80,7 +81,11 @@ static void tile_any(const struct low_tile *t, size_t rows) {
     }
 }
 
+static void finish(const struct matmul_args *a, size_t m, size_t rows, size_t panel, const void *sums) {
+    low_finish(a, m, rows, panel, sums, true);
+}
+
 void matmul_i8_avxvnni(const struct matmul_args *a, size_t begin, size_t end) {
-    const struct low_shape shape = {MR, NR, sizeof(int8_t), 500000, MATMUL_LOW_I8, tile_any, low_finish};
+    const struct low_shape shape = {MR, NR, sizeof(int8_t), 500000, MATMUL_LOW_I8, tile_any, finish};
     low_loop(a, begin, end, &shape);
 }

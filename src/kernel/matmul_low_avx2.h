@@ -1,4 +1,4 @@
-// The end of an int8 matmul in AVX2: a tile of 16 columns, from sums to y.
+// The end of a low precision matmul in AVX2: a tile of 16 columns, from sums to y.
 #ifndef SABOK_MATMUL_LOW_AVX2_H
 #define SABOK_MATMUL_LOW_AVX2_H
 
@@ -19,16 +19,20 @@ LOW_INLINE __m256 low_value(__m256i sums, const struct quantize_tail *tail, __m2
 }
 
 LOW_INLINE void low_finish_as(const struct matmul_args *a, size_t m, size_t rows, size_t panel,
-                              const int32_t *sums, const enum act act) {
+                              const float *sums, const bool i8, const enum act act) {
     size_t first = panel * MATMUL_LOW_GROUP, columns = size_min(MATMUL_LOW_GROUP, a->N - first);
     for (size_t j = 0; j < columns; j += 8) {
         __m256i mask = low_mask(size_min(columns - j, 8));
         size_t at = first + j;
-        __m256 scale = _mm256_maskload_ps(a->scale + at, mask);
+        __m256 scale = i8 ? _mm256_maskload_ps(a->scale + at, mask) : _mm256_setzero_ps();
         __m256 bias = a->bias ? _mm256_maskload_ps(a->bias + at, mask) : _mm256_setzero_ps();
         for (size_t i = 0; i < rows; i++) {
-            __m256i s = _mm256_load_si256((const void *)(sums + i * MATMUL_LOW_GROUP + j));
-            __m256 v = act_avx2(low_value(s, low_tail(a, m + i), scale, bias), act);
+            __m256 v = _mm256_load_ps(sums + i * MATMUL_LOW_GROUP + j);
+            if (i8)
+                v = low_value(_mm256_castps_si256(v), low_tail(a, m + i), scale, bias);
+            else if (a->bias)
+                v = _mm256_add_ps(v, bias);
+            v = act_avx2(v, act);
             if (a->residual)
                 v = _mm256_add_ps(v, _mm256_maskload_ps(a->residual + (m + i) * a->ldr + at, mask));
             _mm256_maskstore_ps((float *)a->y + (m + i) * a->ldy + at, mask, v);
@@ -36,32 +40,33 @@ LOW_INLINE void low_finish_as(const struct matmul_args *a, size_t m, size_t rows
     }
 }
 
-static void low_finish(const struct matmul_args *a, size_t m, size_t rows, size_t panel, const void *sums) {
+LOW_INLINE void low_finish(const struct matmul_args *a, size_t m, size_t rows, size_t panel, const void *sums,
+                           const bool i8) {
     switch (a->act) {
     case ACT_GELU:
-        low_finish_as(a, m, rows, panel, sums, ACT_GELU);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_GELU);
         break;
     case ACT_GELU_TANH:
-        low_finish_as(a, m, rows, panel, sums, ACT_GELU_TANH);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_GELU_TANH);
         break;
     case ACT_QUICK_GELU:
-        low_finish_as(a, m, rows, panel, sums, ACT_QUICK_GELU);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_QUICK_GELU);
         break;
     case ACT_RELU:
-        low_finish_as(a, m, rows, panel, sums, ACT_RELU);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_RELU);
         break;
     case ACT_TANH:
-        low_finish_as(a, m, rows, panel, sums, ACT_TANH);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_TANH);
         break;
     case ACT_SIGMOID:
-        low_finish_as(a, m, rows, panel, sums, ACT_SIGMOID);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_SIGMOID);
         break;
     case ACT_SILU:
-        low_finish_as(a, m, rows, panel, sums, ACT_SILU);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_SILU);
         break;
     case ACT_NONE:
     case ACT_COUNT:
-        low_finish_as(a, m, rows, panel, sums, ACT_NONE);
+        low_finish_as(a, m, rows, panel, sums, i8, ACT_NONE);
         break;
     }
 }

@@ -36,6 +36,18 @@ static void transpose(uint32_t *group, const struct block *b, size_t steps) {
         }
 }
 
+// Lines of pairs become lines of 16 values of even k, then 16 of odd k.
+static void split(uint32_t *group, size_t steps) {
+    for (size_t step = 0; step < steps; step++) {
+        uint16_t line[2][GROUP];
+        for (size_t j = 0; j < GROUP; j++) {
+            line[0][j] = (uint16_t)group[step * GROUP + j];
+            line[1][j] = (uint16_t)(group[step * GROUP + j] >> 16);
+        }
+        memcpy(group + step * GROUP, line, sizeof line);
+    }
+}
+
 // 1.5 * 2^23: adding it rounds to an integer in the low bits.
 static const float round_bits = 0x1.8p23F;
 
@@ -100,6 +112,7 @@ static void pack_group(enum matmul_low low, uint32_t *group, float *scale, const
             narrow(b.words[j], j < columns ? w + (j * K + k) * sizeof(float) : NULL,
                    size_min(K - size_min(k, K), count * values), count * values, low, inverse[j]);
         transpose(group + step * GROUP, &b, count);
+        if (low == MATMUL_LOW_F16) split(group + step * GROUP, count);
     }
 }
 

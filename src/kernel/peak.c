@@ -25,6 +25,31 @@ double peak_flops_run(size_t steps, float *sink) {
     return peak_flops_c(steps, sink);
 }
 
+double peak_matmul_run(const struct kernel *k, size_t steps, float *sink) {
+#ifdef SABOK_X86
+    const bool i8 = k->family == FAMILY_MATMUL_I8, bf16 = k->family == FAMILY_MATMUL_BF16;
+    switch (k->isa) {
+    case ISA_AVX2:
+        return i8 ? peak_i8_avx2(steps, sink) : peak_flops_avx2(steps, sink);
+    case ISA_AVXVNNI:
+        return peak_i8_avxvnni(steps, sink);
+    case ISA_AVX512:
+        return i8 ? peak_i8_avx512(steps, sink) : peak_flops_avx512(steps, sink);
+    case ISA_VNNI:
+        return peak_i8_vnni(steps, sink);
+    case ISA_BF16:
+        return peak_bf16_bf16(steps, sink);
+    case ISA_AMX:
+        return bf16 ? peak_bf16_amx(steps, sink) : peak_i8_amx(steps, sink);
+    case ISA_C:
+    case ISA_COUNT:
+        break;
+    }
+#endif
+    (void)k;
+    return peak_flops_c(steps, sink);
+}
+
 // Four streams far apart keep more requests in flight than one; 64-bit sums keep the loads alive.
 double peak_read_run(const void *data, size_t bytes, uint64_t *sink) {
     enum { STREAMS = 4, LINE = 8, AHEAD = 1024 };

@@ -21,3 +21,23 @@ double peak_flops_avx2(size_t steps, float *sink) {
     }
     return 2.0 * CHAINS * LANES * (double)steps;
 }
+
+// Widened to 16 bits: a multiplication of pairs, and an addition.
+double peak_i8_avx2(size_t steps, float *sink) {
+    enum { CHAINS = 12, PRODUCTS = 16 };
+    __m256i s[CHAINS], w = _mm256_set1_epi16(3), x = _mm256_set1_epi16((short)*sink);
+#pragma GCC unroll 32
+    for (size_t j = 0; j < CHAINS; j++)
+        s[j] = _mm256_set1_epi32((int)j);
+    for (size_t i = 0; i < steps; i++) {
+#pragma GCC unroll 32
+        for (size_t j = 0; j < CHAINS; j++) {
+            __asm__("" : "+x"(x)); // or one multiplication would serve all
+            s[j] = _mm256_add_epi32(s[j], _mm256_madd_epi16(w, x));
+        }
+    }
+#pragma GCC unroll 32
+    for (size_t j = 0; j < CHAINS; j++)
+        *sink += (float)_mm256_extract_epi32(s[j], 0);
+    return 2.0 * CHAINS * PRODUCTS * (double)steps;
+}

@@ -74,6 +74,29 @@ const struct kernel *kernel_best(enum family family) {
     return best;
 }
 
+// vdpbf16ps takes two cycles on Intel's processors since Sapphire Rapids, which have AMX for this and multiply
+// twice as fast in f32. Cooper Lake, and AMD's from Zen 4 on, start one each cycle.
+static bool pairs_fast(void) {
+#ifdef SABOK_X86
+    __builtin_cpu_init();
+    return cpu_has(ISA_BF16) && (!__builtin_cpu_is("intel") || __builtin_cpu_is("cooperlake"));
+#else
+    return false;
+#endif
+}
+
+const struct kernel *kernel_best_low(enum matmul_low low) {
+    switch (low) {
+    case MATMUL_LOW_I8:
+        return kernel_best(FAMILY_MATMUL_I8);
+    case MATMUL_LOW_F16:
+        return kernel_best(FAMILY_MATMUL_F16W);
+    case MATMUL_LOW_BF16:
+        break;
+    }
+    return kernel_best(cpu_has(ISA_AMX) || pairs_fast() ? FAMILY_MATMUL_BF16 : FAMILY_MATMUL_BF16W);
+}
+
 const struct kernel *kernel_find(const char *name) {
     for (size_t i = 0; i < kernel_count; i++)
         if (strcmp(kernel_table[i].name, name) == 0) return &kernel_table[i];

@@ -28,7 +28,8 @@ static void test_pack(void **state) {
         assert_true(area_guarded(&packed));
         for (size_t n = 0; n < panels * 32; n++)
             for (size_t k = 0; k < depth; k++) {
-                size_t at = n / 16 * 16 * depth + k / 2 * 32 + n % 16 * 2 + k % 2;
+                size_t at = n / 16 * 16 * depth + k / 2 * 32;
+                at += low == MATMUL_LOW_F16 ? k % 2 * 16 + n % 16 : n % 16 * 2 + k % 2;
                 uint16_t got = ((const uint16_t *)(const void *)packed.first)[at];
                 float value = low == MATMUL_LOW_F16 ? f16_to_f32(got) : bf16_to_f32(got);
                 if (!float_same(value, n < N && k < K ? narrow(low, w.first[n * K + k]) : 0))

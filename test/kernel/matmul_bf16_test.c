@@ -70,8 +70,21 @@ static void test_bound(void **state) {
     each_kernel(check_bound);
 }
 
+// What is bound can run, takes the packing it is given, and is no plain C where there is more.
+static void test_best(void **state) {
+    (void)state;
+    for (enum matmul_low low = MATMUL_LOW_BF16; low <= MATMUL_LOW_I8; low++) {
+        const struct kernel *k = kernel_best_low(low);
+        assert_true(k->isa == ISA_C || cpu_has(k->isa));
+        assert_int_equal(low_of(k->family), low);
+        assert_true(k->isa != ISA_C || !cpu_has(ISA_AVX2));
+    }
+    if (cpu_has(ISA_AMX)) assert_string_equal(kernel_best_low(MATMUL_LOW_BF16)->name, "matmul_bf16t_amx");
+}
+
 int main(int argc, char **argv) {
     if (argc == 3) return rerun(argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pack), LOW_TESTS, cmocka_unit_test(test_bound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pack), LOW_TESTS, cmocka_unit_test(test_bound),
+                                       cmocka_unit_test(test_best)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

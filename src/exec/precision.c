@@ -102,8 +102,10 @@ static bool precision_start(struct precision_pass *pass) {
 
 void prog_precision(prog *p, const struct precision *how) {
     if (p->error.code != SABOK_OK || (how->format == FORMAT_F32 && how->rule_count == 0)) return;
-    struct precision_pass pass = {
-        .p = p, .how = how, .bf16_arithmetic = kernel_best(FAMILY_MATMUL_BF16)->isa != ISA_C};
+    struct precision_pass pass = {.p = p,
+                                  .how = how,
+                                  .bf16_arithmetic =
+                                      kernel_best_low(MATMUL_LOW_BF16)->family == FAMILY_MATMUL_BF16};
     const size_t records = p->record_count;
     bool ok = precision_start(&pass);
     for (size_t i = 0; ok && i < records; i++) {

@@ -169,7 +169,8 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
 static sabok_status open_precision(struct sabok_model *m, sabok_dtype dtype, sabok_error *err) {
     if (dtype == SABOK_DTYPE_DEFAULT) dtype = SABOK_FLOAT32;
     if (dtype == SABOK_DTYPE_AUTO) {
-        dtype = kernel_best(FAMILY_MATMUL_BF16)->isa != ISA_C ? SABOK_BFLOAT16 : SABOK_FLOAT32;
+        dtype =
+            kernel_best_low(MATMUL_LOW_BF16)->family == FAMILY_MATMUL_BF16 ? SABOK_BFLOAT16 : SABOK_FLOAT32;
         log_message(SABOK_LOG_INFO, "%s: dtype auto is %s on this CPU", m->name,
                     dtype == SABOK_FLOAT32 ? "float32" : "bfloat16");
     }

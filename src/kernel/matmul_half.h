@@ -48,7 +48,7 @@ LOW_INLINE void half_panel(const struct matmul_args *a, const struct half_shape 
     const char *w = (const char *)a->w + panel * (s->nr / MATMUL_LOW_GROUP) * w_ld;
     const bool wide = tiles >= HALF_TILES;
     const size_t parts = wide ? size_max((a->K + HALF_DEPTH - 1) / HALF_DEPTH, 1) : 1;
-    const size_t most = (a->K / parts + 2) / 2 * 2; // of a part: even, and at least K / parts
+    const size_t most = round_up((a->K + parts - 1) / parts, 2); // of a part: even, so at most HALF_DEPTH
     for (size_t part = 0, k = 0; part < parts; part++) {
         struct half_tile t = {.ldx = a->ldx, .w = w + k / 2 * LOW_LINE, .w_ld = w_ld, .fresh = part == 0};
         t.depth = parts > 1 ? size_min(most, a->K - k) : a->K;

@@ -42,8 +42,8 @@ static void test_pack(void **state) {
 }
 
 // |y - exact| <= (K + 3) eps sum |x| |w| for the operands as they were rounded, then the bias.
-static void check_bound(const struct kernel *k) {
-    struct problem p = {.M = 19, .N = 45, .K = 1200, .bias = 1, .unit_rows = 19, .unit_panels = 3};
+static void check_bound_of(const struct kernel *k, size_t M, size_t K) {
+    struct problem p = {.M = M, .N = 45, .K = K, .bias = 1, .unit_rows = M, .unit_panels = 3};
     struct operands o = operands_new(&p, k->family);
     struct area y = run(k, &p, &o, false);
     enum matmul_low low = low_of(k->family);
@@ -63,6 +63,15 @@ static void check_bound(const struct kernel *k) {
         }
     free(y.block);
     operands_free(&o);
+}
+
+// Depths at and past the parts of K that the kernels work in, with rows enough to share a widened panel.
+static void check_bound(const struct kernel *k) {
+    static const size_t depths[] = {510, 511, 512, 513, 1024, 1025, 1200, 1536, 2048};
+    for (size_t i = 0; i < COUNT(depths); i++) {
+        check_bound_of(k, 19, depths[i]);
+        check_bound_of(k, 61, depths[i]);
+    }
 }
 
 static void test_bound(void **state) {

@@ -284,6 +284,26 @@ SABOK_API size_t sabok_encodings_count(const sabok_encodings *encs);
 SABOK_API const sabok_encoding *sabok_encodings_get(const sabok_encodings *encs, size_t i);
 SABOK_API void sabok_encodings_free(sabok_encodings *encs);
 
+typedef struct sabok_detokenize_opts {
+    bool keep_special; // special added tokens stay in the text
+} sabok_detokenize_opts;
+
+// The text of ids [n], as the folder's decoder spells it; ids that stand for nothing are left out. NUL-ended; its bytes
+// into *length (may be NULL). Free with sabok_text_free. NULL on error.
+SABOK_API char *sabok_detokenize(const sabok_tokenizer *tok, const uint32_t *ids, size_t n,
+                                 const sabok_detokenize_opts *opts, size_t *length, sabok_error *err);
+SABOK_API void sabok_text_free(char *text); // NULL is allowed
+
+// Text as ids come one by one. A push returns the text that the id completes: empty while its bytes are no whole
+// characters. NUL-ended, borrowed until the next call; NULL on error. The end gives what is left, and begins anew.
+typedef struct sabok_text_stream sabok_text_stream;
+SABOK_API sabok_text_stream *sabok_text_stream_new(const sabok_tokenizer *tok,
+                                                   const sabok_detokenize_opts *opts, sabok_error *err);
+SABOK_API const char *sabok_text_stream_push(sabok_text_stream *stream, uint32_t id, size_t *length,
+                                             sabok_error *err);
+SABOK_API const char *sabok_text_stream_end(sabok_text_stream *stream, size_t *length, sabok_error *err);
+SABOK_API void sabok_text_stream_free(sabok_text_stream *stream); // NULL is allowed
+
 // ---- data in and out
 
 // A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Bounded

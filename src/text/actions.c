@@ -7,6 +7,7 @@
 
 bool actions_possible(const struct sabok_tokenizer *tok) {
     static const char replacement[] = "\xef\xbf\xbd";
+    if (tok->model.kind != &model_wordpiece) return false;
     for (size_t i = 0; i < tok->normalizer.count; i++)
         if (!tok->normalizer.steps[i].kind->each_char) return false;
     for (size_t i = 0; i < tok->pretokenizer.count; i++)

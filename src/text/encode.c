@@ -14,8 +14,7 @@ void token_scratch_free(struct token_scratch *s) {
     units_free(&s->part);
     units_free(&s->spare);
     spans_free(&s->raw);
-    spans_free(&s->pre.parts);
-    spans_free(&s->pre.next);
+    pretext_free(&s->pre);
     buf_free(&s->bytes);
     buf_free(&s->word);
     buf_free(&s->texts);
@@ -23,7 +22,16 @@ void token_scratch_free(struct token_scratch *s) {
     mem_free(s->starts);
     mem_free(s->tokens);
     mem_free(s->cache);
+    mem_free(s->segments);
     mem_free(s);
+}
+
+sabok_status token_scratch_error(const struct token_scratch *s, const sabok_tokenizer *tok,
+                                 sabok_error *err) {
+    if (s && s->stuck)
+        return error_set(err, SABOK_EUNSUPPORTED, tok->path,
+                         "a pattern of the tokenizer takes too many steps on a text, expected fewer");
+    return error_memory(err, tok->path);
 }
 
 // The text's characters as units, and where each begins.
@@ -86,16 +94,21 @@ static bool push_word(const struct sabok_tokenizer *tok, struct token_scratch *s
         return false;
     size_t unit = part.begin, byte = 0; // the unit that begins at this byte
     for (size_t i = 0; i < s->pieces.size; i++) {
+        // Pieces stand in order; one may begin or end inside a unit, and then takes in all of it.
         const struct piece *p = &s->pieces.items[i];
+        size_t width = 0;
         char skip[4];
-        while (byte < p->begin)
-            byte += utf8_write(u[unit++].c, skip);
-        const size_t first = unit;
-        while (byte < p->end)
-            byte += utf8_write(u[unit++].c, skip);
+        for (; unit < part.end && byte + (width = utf8_write(u[unit].c, skip)) <= p->begin; unit++)
+            byte += width;
+        size_t last = unit, end = byte + width;
+        while (end < p->end && last + 1 < part.end)
+            end += utf8_write(u[++last].c, skip);
+        if (last >= part.end) unit = last = part.end - 1;
         const struct token t = {
-            .id = v->pieces[p->piece].id, .begin = u[first].begin, .end = u[unit - 1].end, .word = word};
-        if (!token_push(s, t, vocab_text(v, p->piece), v->pieces[p->piece].size)) return false;
+            .id = v->pieces[p->piece].id, .begin = u[unit].begin, .end = u[last].end, .word = word};
+        const bool ok = p->as_written ? token_push(s, t, s->word.data + p->begin, p->end - p->begin)
+                                      : token_push(s, t, vocab_text(v, p->piece), v->pieces[p->piece].size);
+        if (!ok) return false;
     }
     return true;
 }
@@ -107,7 +120,11 @@ static bool encode_part(const struct sabok_tokenizer *tok, struct token_scratch 
     if (!units_reserve(&s->part, raw.end - raw.begin)) return false;
     memcpy(s->part.items, s->text.items + raw.begin, (raw.end - raw.begin) * sizeof *s->part.items);
     s->part.size = raw.end - raw.begin;
-    if (!normalizer_run(&tok->normalizer, &s->part, &s->spare)) return false;
+    s->part.stuck = false;
+    if (!normalizer_run(&tok->normalizer, &s->part, &s->spare)) {
+        s->stuck = s->part.stuck;
+        return false;
+    }
     if (s->part.size == 0) return true;
     s->pre.text = &s->part;
     s->pre.parts.size = 0;
@@ -119,7 +136,10 @@ static bool encode_part(const struct sabok_tokenizer *tok, struct token_scratch 
     } else {
         ok = spans_push(&s->pre.parts, whole.begin, whole.end, NO_PIECE);
     }
-    if (!ok || !pretokenizer_run(&tok->pretokenizer, &s->pre)) return false;
+    if (!ok || !pretokenizer_run(&tok->pretokenizer, &s->pre)) {
+        s->stuck = s->part.stuck;
+        return false;
+    }
     for (size_t i = 0; i < s->pre.parts.size; i++) {
         const struct span part = s->pre.parts.items[i];
         ok = part.added != NO_PIECE ? push_added(tok, s, s->part.items, part, *word)
@@ -133,6 +153,7 @@ static bool encode_part(const struct sabok_tokenizer *tok, struct token_scratch 
 bool encode_text(const struct sabok_tokenizer *tok, struct token_scratch *s, const char *text, size_t size) {
     s->token_count = 0;
     s->texts.size = 0;
+    s->stuck = false;
     if (size == 0) return true;
     if (!decode(s, text, size)) return false;
     s->raw.size = 0;

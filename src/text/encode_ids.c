@@ -162,8 +162,6 @@ static inline struct head read_head(const uint8_t *p, size_t left, bool lower) {
 
 // ---------------------------------------------------------------------------------------------- the loop
 
-enum way { WAY_DONE, WAY_MEMORY, WAY_LONG };
-
 struct run {
     const struct sabok_tokenizer *tok;
     struct token_scratch *s;
@@ -251,6 +249,8 @@ bool encode_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, stru
         r.most = limit > SIZE_MAX - first ? SIZE_MAX : first + limit;
         way = short_way(&r, (const uint8_t *)text.data, text.size);
     }
+    if (tok->segmenter)
+        way = segment_ids(tok, s, text, limit > SIZE_MAX - first ? SIZE_MAX : first + limit, out);
     if (way == WAY_MEMORY) return false;
     if (way == WAY_LONG) {
         out->size = first;

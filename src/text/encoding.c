@@ -26,6 +26,7 @@ void sabok_encodings_free(sabok_encodings *encs) {
 
 // The tokens of one text of a pair, before they are cut.
 struct sequence {
+    struct json_text text;
     size_t size;
     uint32_t *ids;
     sabok_span *offsets, *offsets_bytes; // these and the next two are NULL when only ids are wanted
@@ -45,7 +46,7 @@ struct job {
 };
 
 static sabok_status out_of_memory(struct job *job) {
-    return error_memory(job->err, job->tok->path);
+    return token_scratch_error(job->scratch, job->tok, job->err);
 }
 
 static void *take(struct arena *a, size_t n, size_t size) {
@@ -67,6 +68,7 @@ static sabok_status sequence_make(struct job *job, struct json_text text, struct
     if (text.size > TEXT_BYTES_MAX)
         return error_set(job->err, SABOK_EINVAL, NULL, "a text of %zu bytes, expected at most %zu", text.size,
                          TEXT_BYTES_MAX);
+    q->text = text;
     if (job->opts->ids_only) return sequence_ids(job, text, q);
     struct token_scratch *s = job->scratch;
     if (!encode_text(job->tok, s, text.data, text.size)) return out_of_memory(job);
@@ -125,7 +127,48 @@ static void fill_special(struct fill *f, const struct template_piece *p) {
     f->tokens[i] = p->text;
 }
 
-static void fill_sequence(struct fill *f, const struct sequence *q, sabok_span part, uint32_t type_id) {
+// Spaces that a token's own spelling has at one end; byte-level vocabularies spell a space as U+0120.
+static size_t count_spaces(const char *text, bool at_end) {
+    const size_t size = strlen(text);
+    size_t n = 0, space = 0;
+    for (size_t at = 0; at < size; n++) {
+        uint32_t c;
+        at += utf8_read((const uint8_t *)text + at, size - at, &c);
+        const bool is_space = c == byte_char(' ') || (char_flags(c) & CHAR_SPACE);
+        if (!is_space && !at_end) return space;
+        space = is_space ? space + 1 : 0;
+    }
+    return space;
+}
+
+// Moves a byte offset by so many characters of the text.
+static size_t step_over(struct json_text text, size_t at, size_t characters) {
+    for (uint32_t c; characters > 0 && at < text.size; characters--)
+        at += utf8_read((const uint8_t *)text.data + at, text.size - at, &c);
+    return at;
+}
+
+// Takes spaces off both ends of the offsets of a window's tokens, as the reference's byte-level post-processor does: by
+// their number in the token's spelling.
+static void trim_offsets(const struct postprocessor *p, struct fill *f, const struct sequence *q,
+                         size_t begin) {
+    for (size_t i = begin; i < f->size; i++) {
+        sabok_span *o = &f->offsets[i], *b = &f->offsets_bytes[i];
+        const size_t before = o->end - o->begin;
+        size_t left = count_spaces(f->tokens[i], false);
+        const size_t right = count_spaces(f->tokens[i], true);
+        if (left && p->prefix_space && (i == begin || o->begin == 0)) left = 0;
+        left = size_min(left, before);
+        o->begin += left;
+        if (o->end >= right) o->end = size_max(o->end - right, o->begin);
+        if (left == 0 && o->end - o->begin == before) continue;
+        b->begin = step_over(q->text, b->begin, left);
+        b->end = step_over(q->text, b->begin, o->end - o->begin);
+    }
+}
+
+static void fill_sequence(const struct postprocessor *p, struct fill *f, const struct sequence *q,
+                          sabok_span part, uint32_t type_id) {
     const size_t n = part.end - part.begin, at = f->size;
     if (n == 0) return;
     memcpy(f->ids + at, q->ids + part.begin, n * sizeof *f->ids);
@@ -137,6 +180,7 @@ static void fill_sequence(struct fill *f, const struct sequence *q, sabok_span p
     memcpy(f->offsets + at, q->offsets + part.begin, n * sizeof *f->offsets);
     memcpy(f->offsets_bytes + at, q->offsets_bytes + part.begin, n * sizeof *f->offsets_bytes);
     memcpy(f->tokens + at, q->tokens + part.begin, n * sizeof *f->tokens);
+    if (p->trim) trim_offsets(p, f, q, at);
 }
 
 static const char *special_text(struct job *job, const struct template_piece *p) {
@@ -164,9 +208,9 @@ static sabok_status window_add(struct job *job, const struct texts *t, sabok_spa
     for (size_t i = 0; i < t->template->count; i++) {
         struct template_piece p = t->template->pieces[i];
         if (p.item == TEMPLATE_FIRST) {
-            fill_sequence(&f, t->q[0], a, p.type_id);
+            fill_sequence(&job->tok->post, &f, t->q[0], a, p.type_id);
         } else if (p.item == TEMPLATE_SECOND) {
-            fill_sequence(&f, t->q[1], b, p.type_id);
+            fill_sequence(&job->tok->post, &f, t->q[1], b, p.type_id);
         } else if (!job->opts->no_special) {
             p.text = special_text(job, &p);
             if (!p.text) return out_of_memory(job);
@@ -223,7 +267,7 @@ static sabok_status check_stride(const struct job *job, const struct texts *t) {
 }
 
 static sabok_status encode_one(struct job *job, size_t index, const struct json_text text[2], bool pair) {
-    struct sequence q[2] = {{0}, {0}};
+    struct sequence q[2] = {{.size = 0}, {.size = 0}};
     arena_reset(&job->work);
     TRY(sequence_make(job, text[0], &q[0]));
     if (pair) TRY(sequence_make(job, text[1], &q[1]));

@@ -94,4 +94,4 @@ static bool bert_run(const struct normalizer_step *step, struct units *text, str
     return !b->lower_case || units_lower(text, spare);
 }
 
-const struct normalizer_kind normalizer_bert = {"BertNormalizer", bert_read, bert_run, true};
+const struct normalizer_kind normalizer_bert = {"BertNormalizer", bert_read, bert_run, true, NULL};

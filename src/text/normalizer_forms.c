@@ -15,12 +15,6 @@ static bool is_ascii(const struct units *text) {
     return true;
 }
 
-static void exchange(struct units *a, struct units *b) {
-    const struct units t = *a;
-    *a = *b;
-    *b = t;
-}
-
 // While a form is being made, `begin` holds the change (0: replaces, n > 0: added, n < 0: replaces and
 // removes -n after it) and `end` the combining class.
 static inline int change_of(const struct unit *u) {
@@ -74,25 +68,11 @@ static bool decompose(const struct units *text, struct units *out, bool compat) 
     return out->size <= run || sort_marks(out->items + run, out->size - run);
 }
 
-// Turns changes into places in the text they were made from.
-static void align(const struct units *from, struct units *to) {
-    size_t at = 0;
-    for (size_t i = 0; i < to->size; i++) {
-        struct unit *u = &to->items[i];
-        const int change = change_of(u);
-        const size_t source = change > 0 ? at - 1 : at;
-        const bool inside = (change <= 0 || at > 0) && source < from->size;
-        if (change <= 0) at += 1 + (size_t)-change;
-        u->begin = inside ? from->items[source].begin : from->items[0].begin;
-        u->end = inside ? from->items[source].end : u->begin;
-    }
-}
-
 bool units_decompose(struct units *text, struct units *spare, bool compat) {
     if (is_ascii(text)) return true;
     if (!decompose(text, spare, compat)) return false;
-    align(text, spare);
-    exchange(text, spare);
+    units_align(text, spare);
+    units_exchange(text, spare);
     return true;
 }
 
@@ -129,8 +109,8 @@ static bool recompose(struct units *text, struct units *spare, bool compat) {
     if (is_ascii(text)) return true;
     if (!decompose(text, spare, compat)) return false;
     compose(spare);
-    align(text, spare);
-    exchange(text, spare);
+    units_align(text, spare);
+    units_exchange(text, spare);
     return true;
 }
 
@@ -152,7 +132,7 @@ bool units_lower(struct units *text, struct units *spare) {
         for (size_t k = 0; k < n; k++)
             if (!units_push(spare, out[k], u.begin, u.end)) return false;
     }
-    exchange(text, spare);
+    units_exchange(text, spare);
     return true;
 }
 
@@ -177,8 +157,8 @@ static bool lowercase_run(const struct normalizer_step *step, struct units *text
     return units_lower(text, spare);
 }
 
-const struct normalizer_kind normalizer_nfd = {"NFD", plain_read, nfd_run, true};
-const struct normalizer_kind normalizer_nfkd = {"NFKD", plain_read, nfkd_run, true};
-const struct normalizer_kind normalizer_nfc = {"NFC", plain_read, nfc_run, false};
-const struct normalizer_kind normalizer_nfkc = {"NFKC", plain_read, nfkc_run, false};
-const struct normalizer_kind normalizer_lowercase = {"Lowercase", plain_read, lowercase_run, true};
+const struct normalizer_kind normalizer_nfd = {"NFD", plain_read, nfd_run, true, NULL};
+const struct normalizer_kind normalizer_nfkd = {"NFKD", plain_read, nfkd_run, true, NULL};
+const struct normalizer_kind normalizer_nfc = {"NFC", plain_read, nfc_run, false, NULL};
+const struct normalizer_kind normalizer_nfkc = {"NFKC", plain_read, nfkc_run, false, NULL};
+const struct normalizer_kind normalizer_lowercase = {"Lowercase", plain_read, lowercase_run, true, NULL};

@@ -61,5 +61,6 @@ static bool accents_run(const struct normalizer_step *step, struct units *text, 
     return true;
 }
 
-const struct normalizer_kind normalizer_strip = {"Strip", strip_read, strip_run, false};
-const struct normalizer_kind normalizer_strip_accents = {"StripAccents", accents_read, accents_run, true};
+const struct normalizer_kind normalizer_strip = {"Strip", strip_read, strip_run, false, NULL};
+const struct normalizer_kind normalizer_strip_accents = {"StripAccents", accents_read, accents_run, true,
+                                                         NULL};

@@ -1,9 +1,13 @@
 // The pre-tokenizers a tokenizer.json may name, and running them one after another.
-#include "text/tokenizer.h"
+#include "text/regex.h"
+
+#define STEPS_MAX 64
 
 static const struct pretokenizer_kind *const pretokenizer_kinds[] = {
     &pretokenizer_bert,        &pretokenizer_whitespace, &pretokenizer_whitespace_split,
-    &pretokenizer_punctuation, &pretokenizer_digits,     &pretokenizer_delimiter};
+    &pretokenizer_punctuation, &pretokenizer_digits,     &pretokenizer_delimiter,
+    &pretokenizer_bytes,       &pretokenizer_split,      &pretokenizer_metaspace,
+    &pretokenizer_scripts};
 
 bool pretokenizer_add(struct pretokenizer *p, const struct pretokenizer_step *step) {
     if (p->count == p->cap && !mem_grow((void **)&p->steps, &p->cap, p->count + 1, sizeof *p->steps))
@@ -36,8 +40,11 @@ bool pretokenizer_read(struct json *j, struct pretokenizer *p) {
     for (size_t i = 0; i < COUNT(pretokenizer_kinds); i++) {
         if (!json_text_is(type, pretokenizer_kinds[i]->name)) continue;
         struct pretokenizer_step step = {.kind = pretokenizer_kinds[i]};
-        if (!step.kind->read(j, &step)) return false;
-        return pretokenizer_add(p, &step) || read_memory(j);
+        bool ok = step.kind->read(j, &step);
+        if (ok && p->count == STEPS_MAX) ok = json_fail(j, "more than %d pre_tokenizers", STEPS_MAX);
+        ok = ok && (pretokenizer_add(p, &step) || read_memory(j));
+        if (!ok) regex_free(step.regex);
+        return ok;
     }
     j->at = at;
     return json_fail(j, "pre_tokenizer \"%.*s\" is not supported, expected one of docs/formats.md",
@@ -51,6 +58,8 @@ bool pretokenizer_run(const struct pretokenizer *p, struct pretext *t) {
 }
 
 void pretokenizer_free(struct pretokenizer *p) {
+    for (size_t i = 0; i < p->count; i++)
+        regex_free(p->steps[i].regex);
     mem_free(p->steps);
     *p = (struct pretokenizer){0};
 }
@@ -69,6 +78,16 @@ static bool joins(enum split_behavior behavior, bool match, bool previous_match)
     }
 }
 
+bool pretext_add(struct pretext *t, sabok_span units, bool match, enum split_behavior behavior, size_t first,
+                 bool *previous) {
+    if (units.begin == units.end || (match && behavior == SPLIT_REMOVED)) return true;
+    const bool join = t->next.size > first && joins(behavior, match, *previous);
+    *previous = match;
+    if (!join) return spans_push(&t->next, units.begin, units.end, NO_PIECE);
+    t->next.items[t->next.size - 1].end = units.end;
+    return true;
+}
+
 // One part: runs of characters that do not match, and each that does, joined as the behaviour says.
 static bool split_part(const struct pretokenizer_step *step, struct pretext *t, struct span part,
                        char_match_fn *matches, enum split_behavior behavior) {
@@ -80,18 +99,24 @@ static bool split_part(const struct pretokenizer_step *step, struct pretext *t, 
         size_t end = i + 1;
         while (!match && end < part.end && !matches(step, u[end].c))
             end++;
-        if (match && behavior == SPLIT_REMOVED) {
-            i = end;
-            continue;
-        }
-        if (t->next.size > first && joins(behavior, match, previous))
-            t->next.items[t->next.size - 1].end = end;
-        else if (!spans_push(&t->next, i, end, NO_PIECE))
-            return false;
-        previous = match;
+        if (!pretext_add(t, (sabok_span){i, end}, match, behavior, first, &previous)) return false;
         i = end;
     }
     return true;
+}
+
+void pretext_exchange(struct pretext *t) {
+    const struct spans made = t->next;
+    t->next = t->parts;
+    t->parts = made;
+}
+
+void pretext_free(struct pretext *t) {
+    spans_free(&t->parts);
+    spans_free(&t->next);
+    spans_free(&t->matches);
+    units_free(&t->spare);
+    buf_free(&t->bytes);
 }
 
 bool pretext_split(const struct pretokenizer_step *step, struct pretext *t, char_match_fn *matches,
@@ -103,8 +128,6 @@ bool pretext_split(const struct pretokenizer_step *step, struct pretext *t, char
                                                : split_part(step, t, part, matches, behavior);
         if (!ok) return false;
     }
-    const struct spans made = t->next;
-    t->next = t->parts;
-    t->parts = made;
+    pretext_exchange(t);
     return true;
 }

@@ -68,7 +68,7 @@ static bool whitespace_run(const struct pretokenizer_step *step, struct pretext 
 }
 const struct pretokenizer_kind pretokenizer_whitespace = {"Whitespace", plain_read, whitespace_run, NULL};
 
-static bool read_behavior(struct json *j, struct pretokenizer_step *step) {
+bool pretokenizer_read_behavior(struct json *j, struct pretokenizer_step *step) {
     static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
                                         "Contiguous"};
     struct json_text text;
@@ -92,7 +92,8 @@ static bool punctuation_read(struct json *j, struct pretokenizer_step *step) {
     step->behavior = SPLIT_ISOLATED;
     if (!json_object_begin(j)) return false;
     while (json_key(j, &key))
-        if (!(json_text_is(key, "behavior") ? read_behavior(j, step) : json_skip(j))) return false;
+        if (!(json_text_is(key, "behavior") ? pretokenizer_read_behavior(j, step) : json_skip(j)))
+            return false;
     return !j->failed;
 }
 static bool punctuation_run(const struct pretokenizer_step *step, struct pretext *t) {

@@ -245,7 +245,7 @@ static bool read_template(struct json *j, struct postprocessor *p, struct arena 
 // ---------------------------------------------------------------------------------------------- BERT
 
 // ["[SEP]", 102]
-static bool read_named_id(struct json *j, struct template_piece *p, struct arena *arena) {
+bool template_read_named(struct json *j, struct template_piece *p, struct arena *arena) {
     struct json_text text;
     if (!json_array_begin(j) || !json_item(j) || !json_string(j, &text) || !json_item(j) ||
         !read_u32(j, &p->id))
@@ -261,8 +261,8 @@ static bool read_bert(struct json *j, struct postprocessor *p, struct arena *are
     const size_t begin = j->at;
     if (!json_object_begin(j)) return false;
     while (json_key(j, &key)) {
-        const bool ok = json_text_is(key, "cls")   ? read_named_id(j, &cls, arena)
-                        : json_text_is(key, "sep") ? read_named_id(j, &sep, arena)
+        const bool ok = json_text_is(key, "cls")   ? template_read_named(j, &cls, arena)
+                        : json_text_is(key, "sep") ? template_read_named(j, &sep, arena)
                                                    : json_skip(j);
         if (!ok) return false;
     }
@@ -285,20 +285,42 @@ static bool read_bert(struct json *j, struct postprocessor *p, struct arena *are
 static const struct postprocessor_kind {
     const char *name;
     bool (*read)(struct json *j, struct postprocessor *p, struct arena *arena);
-} postprocessor_kinds[] = {{"TemplateProcessing", read_template}, {"BertProcessing", read_bert}};
+} postprocessor_kinds[] = {{"TemplateProcessing", read_template},
+                           {"BertProcessing", read_bert},
+                           {"RobertaProcessing", postprocessor_read_roberta},
+                           {"ByteLevel", postprocessor_read_bytes}};
+
+static bool read_sequence(struct json *j, struct postprocessor *p, struct arena *arena) {
+    struct json_text key;
+    if (!json_object_begin(j)) return false;
+    while (json_key(j, &key)) {
+        if (!json_text_is(key, "processors")) {
+            if (!json_skip(j)) return false;
+            continue;
+        }
+        if (!json_array_begin(j)) return false;
+        while (json_item(j))
+            if (!postprocessor_read(j, p, arena)) return false;
+    }
+    return !j->failed;
+}
 
 bool postprocessor_read(struct json *j, struct postprocessor *p, struct arena *arena) {
     if (json_peek(j) == JSON_NULL) return json_null(j);
     struct json_text type;
     size_t at;
     if (!object_type(j, &type, &at)) return false;
-    for (size_t i = 0; i < COUNT(postprocessor_kinds); i++)
-        if (json_text_is(type, postprocessor_kinds[i].name)) {
-            p->given = true;
-            return postprocessor_kinds[i].read(j, p, arena);
-        }
+    if (json_text_is(type, "Sequence")) return read_sequence(j, p, arena);
+    for (size_t i = 0; i < COUNT(postprocessor_kinds); i++) {
+        if (!json_text_is(type, postprocessor_kinds[i].name)) continue;
+        const bool bytes = postprocessor_kinds[i].read == postprocessor_read_bytes;
+        if (p->given && !bytes) return json_fail(j, "a second template among the post-processors");
+        p->given = p->given || !bytes;
+        return postprocessor_kinds[i].read(j, p, arena);
+    }
     j->at = at;
-    return json_fail(
-        j, "post_processor \"%.*s\" is not supported, expected TemplateProcessing or BertProcessing",
-        text_shown(type), type.data ? type.data : "");
+    return json_fail(j,
+                     "post_processor \"%.*s\" is not supported, expected TemplateProcessing, BertProcessing, "
+                     "RobertaProcessing, ByteLevel or Sequence",
+                     text_shown(type), type.data ? type.data : "");
 }

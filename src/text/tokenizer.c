@@ -24,6 +24,9 @@ struct sabok_tokenizer *tokenizer_new(const char *path, sabok_error *err) {
 void sabok_tokenizer_close(sabok_tokenizer *tok) {
     if (!tok) return;
     actions_free(tok->actions);
+    segmenter_free(tok->segmenter);
+    decoder_free(&tok->decoder);
+    mem_free(atomic_load(&tok->by_id));
     normalizer_free(&tok->normalizer);
     pretokenizer_free(&tok->pretokenizer);
     model_free(&tok->model);
@@ -34,12 +37,18 @@ void sabok_tokenizer_close(sabok_tokenizer *tok) {
     mem_free(tok);
 }
 
+static sabok_status make_short_ways(struct sabok_tokenizer *tok, sabok_error *err) {
+    if (actions_possible(tok))
+        tok->actions = actions_new(tok);
+    else if (segmenter_make(tok))
+        return SABOK_OK;
+    return tok->actions ? SABOK_OK : error_memory(err, tok->path);
+}
+
 sabok_status tokenizer_finish(struct sabok_tokenizer *tok, sabok_error *err) {
     TRY(added_build(&tok->added, &tok->model.vocab, &tok->normalizer, &tok->arena, tok->path, err));
     if (!tok->post.given && !postprocessor_default(&tok->post)) return error_memory(err, tok->path);
-    if (!actions_possible(tok)) return SABOK_OK;
-    tok->actions = actions_new(tok);
-    return tok->actions ? SABOK_OK : error_memory(err, tok->path);
+    return make_short_ways(tok, err);
 }
 
 sabok_status tokenizer_set_lower_case(sabok_tokenizer *tok, sabok_error *err) {
@@ -52,10 +61,10 @@ sabok_status tokenizer_set_lower_case(sabok_tokenizer *tok, sabok_error *err) {
     n->steps[0] = lower;
     TRY(added_patterns(&tok->added, n, &tok->arena, tok->path, err));
     actions_free(tok->actions);
+    segmenter_free(tok->segmenter);
     tok->actions = NULL;
-    if (!actions_possible(tok)) return SABOK_OK;
-    tok->actions = actions_new(tok);
-    return tok->actions ? SABOK_OK : error_memory(err, tok->path);
+    tok->segmenter = NULL;
+    return make_short_ways(tok, err);
 }
 
 struct sabok_tokenizer *tokenizer_parse(const char *text, size_t size, const char *where, sabok_error *err) {

@@ -30,10 +30,15 @@ struct unit {
 struct units {
     struct unit *items;
     size_t size, cap;
+    bool stuck; // a pattern of the file took too many steps on this text
 };
 bool units_reserve(struct units *u, size_t need);
 bool units_push(struct units *u, uint32_t c, uint32_t begin, uint32_t end); // false when out of memory
 void units_free(struct units *u);
+void units_exchange(struct units *a, struct units *b); // contents; `stuck` stays where it is
+// Turns changes, kept in `begin` while a text is rewritten (0: replaces, n > 0: added, n < 0: replaces and removes -n
+// after it), into places in the text `from`.
+void units_align(const struct units *from, struct units *to);
 // UTF-8 of items [begin, end) into b, replacing what is there; false when out of memory.
 bool units_write(const struct unit *u, size_t begin, size_t end, struct buf *b);
 
@@ -98,6 +103,7 @@ static inline const char *vocab_text(const struct vocab *v, uint32_t piece) {
 // A piece found in a word: bytes [begin, end) of it.
 struct piece {
     uint32_t piece;
+    bool as_written; // called what the word says, not what the vocabulary does
     size_t begin, end;
 };
 struct pieces {
@@ -105,6 +111,8 @@ struct pieces {
     size_t size, cap;
     uint64_t *hashes; // scratch of the model
     size_t hash_cap;
+    char *space; // more of it
+    size_t space_cap;
 };
 struct piece_search { // a word, and the hashes of its heads
     const char *text;
@@ -113,6 +121,8 @@ struct piece_search { // a word, and the hashes of its heads
 };
 void pieces_free(struct pieces *p);
 bool pieces_push(struct pieces *p, uint32_t piece, size_t begin, size_t end);
+void *pieces_space(struct pieces *p, size_t n, size_t size); // n items of scratch; NULL when out of memory
+bool pieces_hash(struct pieces *p, const char *word, size_t size); // vocab_hash into p->hashes
 
 struct piece_sizes {
     uint32_t *sizes; // [count], the lengths that pieces have, longest first
@@ -127,10 +137,41 @@ struct wordpiece { // wordpiece.c
     size_t max_chars;
     struct piece_sizes first, next; // of pieces at a word's start, inside it
 };
+struct bpe_merge { // the pair of pieces left, right becomes result; the lowest rank first
+    uint32_t left, right, rank, result;
+};
+#define BPE_LOW 512
+struct bpe { // bpe.c
+    uint32_t unk;
+    bool fuse_unk, byte_fallback, ignore_merges;
+    struct json_text prefix, suffix; // of pieces inside a word, at its end
+    struct bpe_merge *merges;        // a hash table; left is NO_PIECE in an empty place
+    size_t merge_mask;
+    uint64_t seed;
+    uint32_t low[BPE_LOW]; // pieces of the code points alone, but for prefix and suffix
+    uint32_t bytes[256];   // pieces <0x00> to <0xFF>
+};
+struct unigram {    // unigram.c
+    double *scores; // [count]
+    size_t score_cap;
+    double unk_score;
+    uint32_t unk;
+    bool byte_fallback;
+    uint8_t *have; // [longest + 1], whether a piece has this many bytes
+    uint32_t bytes[256];
+};
+struct wordlevel { // wordlevel.c
+    uint32_t unk;
+};
 struct model {
     const struct model_kind *kind;
     struct vocab vocab;
-    struct wordpiece wordpiece;
+    union {
+        struct wordpiece wordpiece;
+        struct bpe bpe;
+        struct unigram unigram;
+        struct wordlevel wordlevel;
+    };
 };
 struct model_kind {
     const char *name;
@@ -139,9 +180,24 @@ struct model_kind {
     bool (*run)(const struct model *m, const char *word, size_t size, size_t chars, struct pieces *out);
     void (*free)(struct model *m);
 };
-extern const struct model_kind model_wordpiece;
+extern const struct model_kind model_wordpiece, model_bpe, model_unigram, model_wordlevel;
 bool model_read(struct json *j, struct model *m, struct arena *arena);
 void model_free(struct model *m);
+// {"piece": id, ...}; and whether every piece and every id is there once.
+bool model_read_vocab(struct json *j, struct model *m);
+sabok_status model_build_vocab(struct model *m, const char *where, sabok_error *err);
+// The pieces of the bytes, <0x00> to <0xFF>; NO_PIECE where there is none.
+void model_find_bytes(const struct vocab *v, uint32_t bytes[256]);
+// Tables of a BPE model whose vocabulary is built, from merges that name pieces.
+struct bpe_pair {
+    struct json_text left, right;
+    size_t at; // byte of the file
+};
+sabok_status bpe_build(struct model *m, const struct bpe_pair *pairs, size_t count, const char *where,
+                       sabok_error *err);
+// Tables of a Unigram model whose pieces and scores have been added. unk is a piece.
+bool unigram_add(struct model *m, struct json_text text, double score, size_t at); // false when out of memory
+sabok_status unigram_build(struct model *m, uint64_t unk, const char *where, sabok_error *err);
 // Makes the tables of a WordPiece model whose vocabulary has been added.
 // `unk_at` is the byte of the file that names the unknown token.
 sabok_status wordpiece_build(struct model *m, struct json_text unk, size_t unk_at, const char *where,
@@ -158,12 +214,15 @@ struct replace_normalizer {
     const uint32_t *pattern, *content; // code points
     size_t pattern_size, content_size;
 };
+struct charsmap; // normalizer_precompiled.c
 struct normalizer_step {
     const struct normalizer_kind *kind;
+    struct regex *regex; // of a Replace whose pattern is no plain string; owned
     union {
         struct bert_normalizer bert;
         struct strip_normalizer strip;
-        struct replace_normalizer replace;
+        struct replace_normalizer replace; // of Prepend too: `content`
+        const struct charsmap *charsmap;
     };
 };
 // Rewrites `text`; `spare` is workspace. False when out of memory.
@@ -173,16 +232,25 @@ struct normalizer_kind {
     bool (*read)(struct json *j, struct normalizer_step *step, struct arena *arena); // at the object's begin
     normalizer_fn *run;
     bool each_char; // a character's result depends on it alone, but for the order of combining marks
+    // The most code points that one may become; NULL: a few at most.
+    size_t (*growth)(const struct normalizer_step *step);
 };
 struct normalizer {
     struct normalizer_step *steps;
     size_t count, cap;
-    size_t growth; // how many times longer Replace steps may make a text, less 1
+    size_t growth; // how many times longer the steps may make a text, less 1
 };
 extern const struct normalizer_kind normalizer_bert, normalizer_nfc, normalizer_nfd, normalizer_nfkc,
-    normalizer_nfkd, normalizer_lowercase, normalizer_strip, normalizer_strip_accents, normalizer_replace;
+    normalizer_nfkd, normalizer_lowercase, normalizer_strip, normalizer_strip_accents, normalizer_replace,
+    normalizer_precompiled, normalizer_nmt, normalizer_prepend, normalizer_bytes;
+// The step of a charsmap as sentencepiece files hold it; NULL: *problem says what is wrong with it, or is NULL when out
+// of memory. It lives in the arena.
+const struct charsmap *charsmap_make(const uint8_t *blob, size_t size, struct arena *arena,
+                                     const char **problem);
 bool normalizer_read(struct json *j, struct normalizer *n, struct arena *arena); // an object or null
 bool normalizer_run(const struct normalizer *n, struct units *text, struct units *spare);
+// The same for a part that begins inside a text: what is done at a text's begin is left out.
+bool normalizer_run_inside(const struct normalizer *n, struct units *text, struct units *spare);
 void normalizer_free(struct normalizer *n);
 bool normalizer_add(struct normalizer *n, const struct normalizer_step *step);
 // Steps that several kinds are made of (normalizer_forms.c).
@@ -198,15 +266,22 @@ enum split_behavior {
     SPLIT_MERGED_WITH_NEXT,
     SPLIT_CONTIGUOUS
 };
+enum prepend_scheme { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
 struct pretokenizer_step {
     const struct pretokenizer_kind *kind;
+    struct regex *regex; // of Split and ByteLevel; owned
     enum split_behavior behavior;
-    uint32_t delimiter;
+    uint32_t delimiter; // of Metaspace: what stands for a space
+    enum prepend_scheme prepend;
+    bool prefix_space, invert, split;
 };
 // The text being split, and its parts so far; a step makes `next` from `parts` and exchanges them.
 struct pretext {
     struct units *text;
     struct spans parts, next;
+    struct units spare; // for steps that rewrite the text
+    struct spans matches;
+    struct buf bytes;
 };
 struct pretokenizer_kind {
     const char *name;
@@ -220,7 +295,9 @@ struct pretokenizer {
     size_t count, cap;
 };
 extern const struct pretokenizer_kind pretokenizer_bert, pretokenizer_whitespace,
-    pretokenizer_whitespace_split, pretokenizer_punctuation, pretokenizer_digits, pretokenizer_delimiter;
+    pretokenizer_whitespace_split, pretokenizer_punctuation, pretokenizer_digits, pretokenizer_delimiter,
+    pretokenizer_bytes, pretokenizer_split, pretokenizer_metaspace, pretokenizer_scripts;
+bool pretokenizer_read_behavior(struct json *j, struct pretokenizer_step *step);
 bool pretokenizer_read(struct json *j, struct pretokenizer *p); // an object or null
 bool pretokenizer_run(const struct pretokenizer *p, struct pretext *t);
 void pretokenizer_free(struct pretokenizer *p);
@@ -229,6 +306,15 @@ bool pretokenizer_add(struct pretokenizer *p, const struct pretokenizer_step *st
 typedef bool char_match_fn(const struct pretokenizer_step *step, uint32_t c);
 bool pretext_split(const struct pretokenizer_step *step, struct pretext *t, char_match_fn *matches,
                    enum split_behavior behavior);
+// Adds units [begin, end), a match or what is between two, to t->next as `behavior` says; *first is the index in
+// t->next where this part's own spans begin, *previous whether the last added was a match.
+bool pretext_add(struct pretext *t, sabok_span units, bool match, enum split_behavior behavior, size_t first,
+                 bool *previous);
+void pretext_exchange(struct pretext *t); // parts and next
+void pretext_free(struct pretext *t);
+// The code point that stands for a byte in byte-level vocabularies, and the other way round (-1: none).
+uint32_t byte_char(uint8_t byte);
+int char_byte(uint32_t c);
 
 // ------------------------------------------------------------------------------------------ added (added.c)
 struct added_token {
@@ -281,9 +367,17 @@ struct template {
 };
 struct postprocessor {
     struct template single, pair;
-    bool given; // false: texts follow one another without specials
+    bool given;        // false: texts follow one another without specials
+    bool trim;         // offsets leave out the spaces at a token's ends
+    bool prefix_space; // but for a first token, which has one that is not the text's
 };
 bool postprocessor_read(struct json *j, struct postprocessor *p, struct arena *arena);
+// ["[SEP]", 102]
+bool template_read_named(struct json *j, struct template_piece *p, struct arena *arena);
+bool postprocessor_read_roberta(struct json *j, struct postprocessor *p, struct arena *arena);
+bool postprocessor_read_bytes(struct json *j, struct postprocessor *p, struct arena *arena);
+// <s> A </s>, and <s> A </s></s> B </s>, all of type 0.
+bool postprocessor_roberta(struct postprocessor *p, struct template_piece cls, struct template_piece sep);
 bool postprocessor_default(struct postprocessor *p);
 bool template_add(struct template *t, struct template_piece piece);
 void postprocessor_free(struct postprocessor *p);
@@ -315,10 +409,38 @@ void truncation_window(const struct truncation *t, size_t size, size_t kept, siz
                        size_t *end);
 
 // ------------------------------------------------------------------------------------------ tokenizer.c
-struct decoder { // kept for decoding
-    bool given, cleanup;
-    const char *prefix;
+struct decoder_kind;
+struct decoder_step {
+    const struct decoder_kind *kind;
+    struct regex *regex; // of Replace; owned
+    struct json_text text, other;
+    uint32_t character;
+    size_t left, right;
+    bool flag;
 };
+struct decoder { // decoder.c
+    bool given;  // false: pieces are joined with spaces
+    struct decoder_step *steps;
+    size_t count, cap;
+};
+bool decoder_read(struct json *j, struct decoder *d, struct arena *arena);
+bool decoder_add(struct decoder *d, const struct decoder_step *step);
+void decoder_free(struct decoder *d);
+// Pieces of text being decoded: their bytes one after another, and where each begins.
+struct strings {
+    struct buf bytes;
+    size_t *ends, count, cap;
+};
+bool strings_end(struct strings *s); // a string ends with the bytes put so far
+void strings_free(struct strings *s);
+static inline struct json_text strings_get(const struct strings *s, size_t i) {
+    const size_t begin = i ? s->ends[i - 1] : 0;
+    return (struct json_text){s->bytes.data + begin, s->ends[i] - begin};
+}
+// Runs every step over `in`; `out` is workspace. The text is what is then in `in`, joined. *stuck: a pattern took too
+// many steps. False when out of memory (or stuck).
+bool decoder_run(const struct decoder *d, struct strings *in, struct strings *out, bool *stuck);
+extern const struct decoder_kind *const decoder_bytes, *const decoder_metaspace;
 struct sabok_tokenizer {
     char *path;
     struct arena arena;
@@ -330,8 +452,10 @@ struct sabok_tokenizer {
     struct truncation truncation;
     struct padding padding;
     struct decoder decoder;
-    size_t folder_max_length; // 0: the folder says nothing
-    struct actions *actions;  // NULL: texts always take the long way
+    size_t folder_max_length;         // 0: the folder says nothing
+    struct actions *actions;          // NULL: no short way character by character
+    struct segmenter *segmenter;      // NULL: no short way part by part
+    _Atomic(struct id_table *) by_id; // pieces and added tokens by id, for decoding (detokenize.c)
 };
 struct sabok_tokenizer *tokenizer_new(const char *path, sabok_error *err);
 sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, size_t size,
@@ -341,6 +465,12 @@ struct vocab_side {                                 // tokenizer_config.json bes
     size_t size;
     const char *path;
 };
+// vocab.json and merges.txt (vocab_merges.c); a sentencepiece file (sentencepiece.c).
+sabok_status tokenizer_read_merges(struct sabok_tokenizer *tok, const char *vocab, size_t vocab_size,
+                                   const char *merges, size_t merges_size, const struct vocab_side *side,
+                                   const char *merges_path, sabok_error *err);
+sabok_status tokenizer_read_pieces(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                   const struct vocab_side *side, sabok_error *err);
 sabok_status tokenizer_read_vocab(struct sabok_tokenizer *tok, const char *text, size_t size,
                                   const struct vocab_side *side, sabok_error *err); // vocab_file.c
 // Checks and tables once everything is read.
@@ -394,8 +524,11 @@ struct token {
     uint32_t id, begin, end, word;
     size_t text; // where its NUL-ended text begins in `texts`
 };
+struct cached_segment;
 struct token_scratch {
     struct cached_word *cache;
+    struct cached_segment *segments;
+    bool stuck; // the last failure was a pattern that took too many steps, not want of memory
     struct units text, part, spare;
     struct spans raw;
     struct pretext pre;
@@ -413,6 +546,14 @@ bool encode_text(const struct sabok_tokenizer *tok, struct token_scratch *s, con
 static inline size_t scratch_byte(const struct token_scratch *s, uint32_t character) {
     return s->ascii ? character : s->starts[character];
 }
+
+// ------------------------------------------------------------------------------------------ segment.c
+// Another short way: the text is cut where no step can tell, and the ids of each part are kept.
+bool segmenter_make(struct sabok_tokenizer *tok); // false when out of memory
+void segmenter_free(struct segmenter *g);
+enum way { WAY_DONE, WAY_MEMORY, WAY_LONG };
+enum way segment_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, struct json_text text,
+                     size_t most, struct token_ids *out);
 
 // ------------------------------------------------------------------------------------------ encode_ids.c
 // The ids of one text, at most `limit` of them, appended to out: the short way where there is one. False when

@@ -27,29 +27,6 @@ static bool read_version(struct json *j) {
     return json_fail(j, "version \"%.*s\", expected \"1.0\"", text_shown(text), text.data);
 }
 
-// Kept for decoding; nothing here depends on it yet.
-static bool read_decoder(struct json *j, struct decoder *d, struct arena *arena) {
-    if (json_peek(j) == JSON_NULL) return json_null(j);
-    struct json_text type, key, prefix = {"##", 2};
-    size_t at;
-    if (!object_type(j, &type, &at)) return false;
-    if (!json_text_is(type, "WordPiece")) {
-        j->at = at;
-        return json_fail(j, "decoder \"%.*s\" is not supported, expected WordPiece", text_shown(type),
-                         type.data ? type.data : "");
-    }
-    d->given = true;
-    if (!json_object_begin(j)) return false;
-    while (json_key(j, &key)) {
-        const bool ok = json_text_is(key, "prefix")    ? json_string(j, &prefix)
-                        : json_text_is(key, "cleanup") ? json_bool(j, &d->cleanup)
-                                                       : json_skip(j);
-        if (!ok) return false;
-    }
-    d->prefix = j->failed ? NULL : arena_copy(arena, prefix.data, prefix.size);
-    return j->failed ? false : d->prefix || read_memory(j);
-}
-
 static bool read_section(struct json *j, struct sabok_tokenizer *tok, enum section s) {
     switch (s) {
     case VERSION:
@@ -67,7 +44,7 @@ static bool read_section(struct json *j, struct sabok_tokenizer *tok, enum secti
     case POSTPROCESSOR:
         return postprocessor_read(j, &tok->post, &tok->arena);
     case DECODER:
-        return read_decoder(j, &tok->decoder, &tok->arena);
+        return decoder_read(j, &tok->decoder, &tok->arena);
     case MODEL:
         return model_read(j, &tok->model, &tok->arena);
     default:

@@ -38,3 +38,25 @@ void spans_free(struct spans *s) {
     mem_free(s->items);
     *s = (struct spans){0};
 }
+
+void units_exchange(struct units *a, struct units *b) {
+    const struct units t = *a;
+    const bool stuck[2] = {a->stuck, b->stuck};
+    *a = *b;
+    *b = t;
+    a->stuck = stuck[0];
+    b->stuck = stuck[1];
+}
+
+void units_align(const struct units *from, struct units *to) {
+    size_t at = 0;
+    for (size_t i = 0; i < to->size; i++) {
+        struct unit *u = &to->items[i];
+        const int change = (int)u->begin;
+        const size_t source = change > 0 ? at - 1 : at;
+        const bool inside = (change <= 0 || at > 0) && source < from->size;
+        if (change <= 0) at += 1 + (size_t)-change;
+        u->begin = inside ? from->items[source].begin : from->items[0].begin;
+        u->end = inside ? from->items[source].end : u->begin;
+    }
+}

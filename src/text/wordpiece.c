@@ -12,26 +12,6 @@ struct wordpiece_file {
 };
 enum wordpiece_field { FIELD_UNK = 1, FIELD_PREFIX = 2, FIELD_MAX = 4, FIELD_VOCAB = 8 };
 
-static bool read_vocab(struct json *j, struct model *m) {
-    struct vocab *v = &m->vocab;
-    struct json_text key;
-    if (v->count) return json_fail(j, "a second \"vocab\"");
-    if (!json_object_begin(j)) return false;
-    while (json_key(j, &key)) {
-        uint64_t id;
-        json_peek(j);
-        const size_t at = j->at;
-        if (!json_u64(j, &id)) return false;
-        if (id > INT32_MAX) {
-            j->at = at;
-            return json_fail(j, "\"vocab\": id %llu of \"%.*s\", expected at most %d", (unsigned long long)id,
-                             text_shown(key), key.data, INT32_MAX);
-        }
-        if (!vocab_add(v, key, (uint32_t)id, at)) return read_memory(j);
-    }
-    return !j->failed;
-}
-
 static bool read_field(struct json *j, struct model *m, struct json_text key, struct wordpiece_file *f) {
     if (json_text_is(key, "unk_token")) {
         f->found |= FIELD_UNK;
@@ -48,7 +28,7 @@ static bool read_field(struct json *j, struct model *m, struct json_text key, st
     }
     if (json_text_is(key, "vocab")) {
         f->found |= FIELD_VOCAB;
-        return read_vocab(j, m);
+        return model_read_vocab(j, m);
     }
     return json_skip(j);
 }
@@ -88,15 +68,7 @@ static bool collect_sizes(struct model *m) {
 sabok_status wordpiece_build(struct model *m, struct json_text unk, size_t unk_at, const char *where,
                              sabok_error *err) {
     struct vocab *v = &m->vocab;
-    uint32_t twice, same_id;
-    if (!vocab_build(v, &twice, &same_id)) return error_memory(err, where);
-    if (twice != NO_PIECE)
-        return error_at(err, SABOK_EFORMAT, where, v->pieces[twice].at,
-                        "\"%.100s\" is in the vocabulary a second time, expected once", vocab_text(v, twice));
-    if (same_id != NO_PIECE)
-        return error_at(err, SABOK_EFORMAT, where, v->pieces[same_id].at,
-                        "\"%.100s\" has id %u, as an earlier piece has, expected an id of its own",
-                        vocab_text(v, same_id), v->pieces[same_id].id);
+    TRY(model_build_vocab(m, where, err));
     m->wordpiece.unk = vocab_find(v, unk.data, unk.size);
     if (m->wordpiece.unk == NO_PIECE)
         return error_at(err, SABOK_EFORMAT, where, unk_at,
@@ -162,10 +134,7 @@ static bool wordpiece_run(const struct model *m, const char *word, size_t size, 
                           struct pieces *out) {
     const struct wordpiece *w = &m->wordpiece;
     if (chars > w->max_chars) return pieces_push(out, w->unk, 0, size);
-    if (size + 1 > out->hash_cap &&
-        !mem_grow((void **)&out->hashes, &out->hash_cap, size + 1, sizeof *out->hashes))
-        return false;
-    vocab_hash(word, size, out->hashes);
+    if (!pieces_hash(out, word, size)) return false;
     const struct piece_search search = {word, size, out->hashes};
     const size_t first = out->size;
     for (size_t at = 0; at < size;) {

@@ -31,7 +31,7 @@ COMP_WORDS=(sabok run --trunc) COMP_CWORD=2
 compopt() { :; }
 _sabok
 echo "${COMPREPLY[@]}"
-COMP_WORDS=(sabok bench --dtype fl) COMP_CWORD=3
+COMP_WORDS=(sabok bench --dtype float3) COMP_CWORD=3
 _sabok
 echo "${COMPREPLY[@]}"
 EOS

@@ -251,6 +251,10 @@ static void test_index_bytes(void **state) {
             store_close(s);
         }
     assert_true(read > 0);
+    for (size_t n = 0; n + 1 < sizeof index_json; n++) {
+        crafted_write(folder, "model.safetensors.index.json", index_json, n);
+        if (store_open(folder, false, NULL)) fail_msg("read %zu bytes of the index", n);
+    }
     crafted_remove(folder);
 }
 

@@ -27,7 +27,7 @@ case_manual_and_completion() {
     command -v bash >/dev/null || return 0
     cat >try.sh <<'EOS'
 . ./completion.bash
-COMP_WORDS=(sabok run --trunc) COMP_CWORD=2
+COMP_WORDS=(sabok run --truncate_) COMP_CWORD=2
 compopt() { :; }
 _sabok
 echo "${COMPREPLY[@]}"

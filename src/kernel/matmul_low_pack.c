@@ -74,7 +74,7 @@ static void narrow(uint32_t *words, const char *in, size_t n, size_t depth, enum
                    float inverse) {
     float x[VALUES];
     if (inverse == 0) n = 0;
-    memcpy(x, in, n * sizeof *x);
+    if (n > 0) memcpy(x, in, n * sizeof *x); // an empty W may be NULL
     memset(x + n, 0, (depth - n) * sizeof *x);
     if (low == MATMUL_LOW_I8)
         narrow_i8((uint8_t *)words, x, depth, inverse);

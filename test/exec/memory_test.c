@@ -18,13 +18,14 @@ static void random_program(prog *p, uint64_t seed, const struct weight *gains) {
         uint32_t r[4];
         rng_philox(seed, 1, i, r);
         const val x = pool[r[0] % count], y = pool[r[1] % count];
-        const struct shape *xs = &p->values[x].shape, *ys = &p->values[y].shape;
+        const struct shape xs = p->values[x].shape,
+                           ys = p->values[y].shape; // by value: weights move the values
         val out;
-        if (r[2] % 3 == 0 && shape_equal(xs, ys))
+        if (r[2] % 3 == 0 && shape_equal(&xs, &ys))
             out = op_add(p, x, y);
         else if (r[2] % 3 == 1)
-            out = op_layer_norm(p, x, prog_weight(p, &gains[xs->dim[1] == 32]),
-                                prog_weight(p, &gains[xs->dim[1] == 32]), 1e-5f);
+            out = op_layer_norm(p, x, prog_weight(p, &gains[xs.dim[1] == 32]),
+                                prog_weight(p, &gains[xs.dim[1] == 32]), 1e-5f);
         else
             out = op_act(p, x, ACT_RELU);
         pool[count++] = out;

@@ -259,29 +259,34 @@ static sabok_status pack_collect(struct pack_set *set, const prog *p, struct pac
     return SABOK_OK;
 }
 
-static sabok_status pack_locked(struct pack_set *set, const prog *p, struct team *team, struct pack_job *job,
-                                sabok_error *err) {
-    TRY(pack_collect(set, p, job, err));
-    if (!job->entries) return SABOK_OK;
+// Packs job->entries into a block of their own, outside of the set and its lock: a thread that waits for the team here
+// must hold no lock that a thread of the team may want.
+static sabok_status pack_entries(struct pack_job *job, struct team *team, struct pack_block **block,
+                                 sabok_error *err) {
     const unsigned threads = team ? team_size(team) : 1;
     job->scratch = mem_array(threads * size_max(job->scratch_floats, 1), sizeof(float));
-    struct pack_block *block = job->scratch ? pack_block_new(job->entries) : NULL;
-    if (!block) return error_memory(err, "packed weights");
+    *block = job->scratch ? pack_block_new(job->entries) : NULL;
+    if (!*block) return error_memory(err, "packed weights");
     if (team)
         team_run(team, threads, pack_work, job);
     else
         pack_work(job, 0, 1);
-    struct pack_entry *last = job->entries;
-    for (struct pack_entry *e = job->entries; e; e = e->next) {
+    for (struct pack_entry *e = job->entries; e; e = e->next)
         pack_biases(e);
-        last = e;
-    }
+    return SABOK_OK;
+}
+
+static void pack_insert(struct pack_set *set, struct pack_job *job, struct pack_block *block) {
+    struct pack_entry *last = job->entries;
+    while (last->next)
+        last = last->next;
+    pthread_mutex_lock(&set->lock);
     block->next = set->blocks;
     set->blocks = block;
     last->next = set->entries;
     set->entries = job->entries;
+    pthread_mutex_unlock(&set->lock);
     job->entries = NULL;
-    return SABOK_OK;
 }
 
 sabok_status pack_program(struct pack_set *set, const prog *p, struct team *team, pack_done_fn *done,
@@ -289,8 +294,13 @@ sabok_status pack_program(struct pack_set *set, const prog *p, struct team *team
     if (p->error.code != SABOK_OK) return SABOK_OK; // plan_new reports it
     struct pack_job job = {.done = done, .ctx = ctx};
     pthread_mutex_lock(&set->lock);
-    const sabok_status status = pack_locked(set, p, team, &job, err);
+    sabok_status status = pack_collect(set, p, &job, err);
     pthread_mutex_unlock(&set->lock);
+    if (status == SABOK_OK && job.entries) {
+        struct pack_block *block;
+        status = pack_entries(&job, team, &block, err);
+        if (status == SABOK_OK) pack_insert(set, &job, block);
+    }
     mem_free(job.scratch);
     pack_entries_free(job.entries);
     return status;

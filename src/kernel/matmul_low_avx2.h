@@ -13,7 +13,7 @@ LOW_INLINE __m256i low_mask(size_t count) {
 
 // act's argument, from 8 sums. The excess of int8 weights stored plus 128 is taken off.
 LOW_INLINE __m256 low_value(__m256i sums, const struct quantize_tail *tail, __m256 scale, __m256 bias) {
-    __m256i exact = _mm256_sub_epi32(sums, _mm256_set1_epi32(tail->sum * 128));
+    __m256i exact = _mm256_sub_epi32(sums, _mm256_slli_epi32(_mm256_set1_epi32(tail->sum), 7));
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(exact), _mm256_mul_ps(_mm256_set1_ps(tail->scale), scale),
                            bias);
 }

@@ -23,7 +23,7 @@ LOW_INLINE struct low_columns low_columns_of(const struct matmul_args *a, size_t
 
 // act's argument, from 16 sums. The excess of int8 weights stored plus 128 is taken off.
 LOW_INLINE __m512 low_value_i8(const struct low_columns *c, __m512i sums, const struct quantize_tail *tail) {
-    __m512i exact = _mm512_sub_epi32(sums, _mm512_set1_epi32(tail->sum * 128));
+    __m512i exact = _mm512_sub_epi32(sums, _mm512_slli_epi32(_mm512_set1_epi32(tail->sum), 7));
     __m512 scale = _mm512_mul_ps(_mm512_set1_ps(tail->scale), c->scale);
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(exact), scale, c->bias);
 }

@@ -186,7 +186,7 @@ struct sabok_model {
     struct pack_set *packs;
     struct precision precision;
     pthread_mutex_t program_lock;
-    prog *programs[PROGRAM_COUNT]; // fused, packed; made when first asked for
+    prog *_Atomic programs[PROGRAM_COUNT]; // fused, packed; made when first asked for
     pthread_mutex_t session_lock;
     struct session *idle;
     size_t idle_count;

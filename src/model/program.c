@@ -139,9 +139,14 @@ const prog *model_prog(const struct sabok_model *m, enum program_kind kind, sabo
     }
     struct sabok_model *shared =
         (struct sabok_model *)(uintptr_t)m; // programs are made late, under their lock
+    // A thread of a team's region comes here too: it must find the program without the lock, as the one who makes a
+    // program holds the lock and waits for the team.
+    const prog *p = atomic_load(&shared->programs[kind]);
+    if (p) return p;
     pthread_mutex_lock(&shared->program_lock);
-    if (!shared->programs[kind]) shared->programs[kind] = program_make(shared, kind, err);
-    const prog *p = shared->programs[kind];
+    if (!atomic_load(&shared->programs[kind]))
+        atomic_store(&shared->programs[kind], program_make(shared, kind, err));
+    p = atomic_load(&shared->programs[kind]);
     pthread_mutex_unlock(&shared->program_lock);
     return p;
 }

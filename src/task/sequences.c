@@ -252,6 +252,9 @@ static sabok_status compute_groups(struct compute_job *job, sabok_error *err) {
 sabok_status sequences_compute(const struct sequences *s, const sabok_model *m,
                                const struct sequences_run *run, sabok_error *err) {
     if (run->begin == run->end) return SABOK_OK;
+    sabok_error ignored = {0};
+    if (!err) err = &ignored;
+    if (!model_prog(m, run->kind, err)) return err->code; // made before any region, see model_prog
     struct compute_job job = {
         .s = s, .m = m, .run = run, .groups = mem_array(run->end - run->begin, sizeof *job.groups)};
     if (!job.groups) return error_memory(err, m->name);

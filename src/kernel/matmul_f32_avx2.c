@@ -140,6 +140,6 @@ static void finish(const struct matmul_args *a, size_t m, size_t rows, size_t pa
 }
 
 void matmul_f32_avx2(const struct matmul_args *a, size_t begin, size_t end) {
-    const struct matmul_shape shape = {MR, NR, 100000, tile_any, finish};
+    const struct matmul_shape shape = {MR, NR, MR, 100000, tile_any, finish};
     matmul_loop(a, begin, end, &shape);
 }

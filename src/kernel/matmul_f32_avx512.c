@@ -7,6 +7,7 @@ enum {
     MR = matmul_f32_avx512_mr,
     NR = matmul_f32_avx512_nr,
     LANES = 16,
+    MR_ALIASED = 11,
     EASY = 6,    // rows of a tile that broadcast for themselves
     SMALL = 8,   // a tile of so few rows has less time for each line of W
     FETCH = 1024 // bytes of W ahead, into L1
@@ -194,6 +195,6 @@ static void finish(const struct matmul_args *a, size_t m, size_t rows, size_t pa
 }
 
 void matmul_f32_avx512(const struct matmul_args *a, size_t begin, size_t end) {
-    const struct matmul_shape shape = {MR, NR, 250000, tile_any, finish};
+    const struct matmul_shape shape = {MR, NR, MR_ALIASED, 250000, tile_any, finish};
     matmul_loop(a, begin, end, &shape);
 }

@@ -18,6 +18,10 @@ void token_scratch_free(struct token_scratch *s) {
     buf_free(&s->bytes);
     buf_free(&s->word);
     buf_free(&s->texts);
+    for (size_t i = 0; i < COUNT(s->pair); i++) {
+        mem_free(s->pair[i].ids);
+        mem_free(s->pair[i].types);
+    }
     pieces_free(&s->pieces);
     mem_free(s->starts);
     mem_free(s->tokens);

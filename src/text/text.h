@@ -29,6 +29,15 @@ struct token_scratch *token_scratch_new(const sabok_tokenizer *tok);
 void token_scratch_free(struct token_scratch *s);
 bool tokenizer_encode_ids(const sabok_tokenizer *tok, struct token_scratch *scratch, const char *text,
                           size_t length, size_t max_length, struct token_ids *out);
+// The same of two texts together. What cannot be cut as `truncation` says (only_first, where the second text alone is too
+// long) stays whole, as all does with SABOK_TRUNCATE_NONE.
+struct text_pair {
+    const char *text[2];
+    size_t length[2];
+};
+bool tokenizer_encode_pair_ids(const sabok_tokenizer *tok, struct token_scratch *scratch,
+                               const struct text_pair *pair, sabok_truncation truncation, size_t max_length,
+                               struct token_ids *out);
 // The error after tokenizer_encode_ids was false: out of memory, or a pattern of the file that gave up on the text.
 sabok_status token_scratch_error(const struct token_scratch *s, const sabok_tokenizer *tok, sabok_error *err);
 

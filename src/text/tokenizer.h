@@ -540,6 +540,7 @@ struct token_scratch {
     struct token *tokens; // of the long way
     size_t token_count, token_cap;
     struct buf texts;
+    struct token_ids pair[2]; // of two texts that go together
 };
 // The long way: everything about the tokens of one text, into s->tokens. False when out of memory.
 bool encode_text(const struct sabok_tokenizer *tok, struct token_scratch *s, const char *text, size_t size);

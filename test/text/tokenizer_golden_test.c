@@ -10,7 +10,7 @@
 #define LENGTH_MAX 4096
 #define WINDOWS_MAX 256
 
-static unsigned long cases, refused;
+static unsigned long cases, refused, short_pairs;
 static const char *case_folder;
 static size_t case_line;
 
@@ -186,6 +186,24 @@ static void check_short(const sabok_tokenizer *tok, struct json_text text, const
     token_scratch_free(s);
 }
 
+// tokenizer_encode_pair_ids gives the same as the first window.
+static void check_pair(const sabok_tokenizer *tok, const struct golden *g, const sabok_encoding *e) {
+    struct token_scratch *s = token_scratch_new(tok);
+    struct token_ids ids = {0};
+    struct truncation cut;
+    const struct text_pair pair = {{g->text.data, g->pair.data}, {g->text.size, g->pair.size}};
+    assert_int_equal(tokenizer_truncation(tok, &g->opts, &cut, NULL), SABOK_OK);
+    assert_true(tokenizer_encode_pair_ids(tok, s, &pair, cut.strategy, cut.max_length, &ids));
+    bool same = ids.size == e->length;
+    for (size_t i = 0; same && i < ids.size; i++)
+        same = ids.ids[i] == e->ids[i] && ids.types[i] == e->type_ids[i];
+    if (!same) FAIL("the short way of pairs differs");
+    short_pairs++;
+    mem_free(ids.ids);
+    mem_free(ids.types);
+    token_scratch_free(s);
+}
+
 static void check_ids_only(sabok_encodings *encs, sabok_encodings *ids) {
     assert_non_null(ids);
     assert_int_equal(sabok_encodings_count(ids), sabok_encodings_count(encs));
@@ -232,6 +250,7 @@ static void run_case(const sabok_tokenizer *tok, struct golden *g) {
         check_window(&g->windows[i], sabok_encodings_get(encs, i));
     if (!g->has_pair) check_bytes(g->text, sabok_encodings_get(encs, 0));
     if (!g->has_pair && !g->has_options) check_short(tok, g->text, sabok_encodings_get(encs, 0));
+    if (g->has_pair && !opts->no_special) check_pair(tok, g, sabok_encodings_get(encs, 0));
     opts->ids_only = true;
     sabok_encodings *ids = sabok_tokenize(tok, texts, second, 1, opts, &err);
     check_ids_only(encs, ids);
@@ -285,7 +304,7 @@ static void every_folder(void **state) {
     }
     closedir(dir);
     printf("%zu tokenizers, %lu cases, %lu refusals\n", folders, cases, refused);
-    assert_true(folders > 20 && cases > 1000 && refused > 0);
+    assert_true(folders > 20 && cases > 1000 && refused > 0 && short_pairs > 100);
 }
 
 int main(void) {

@@ -174,6 +174,49 @@ SABOK_API sabok_status sabok_embed_tokens(const sabok_model *model, const char *
 SABOK_API sabok_status sabok_forward(const sabok_model *model, const uint32_t *ids, const uint32_t *type_ids,
                                      const size_t *offsets, size_t B, float *hidden, sabok_error *err);
 
+// ---- tasks of models with a head
+// Results come text by text, in order, through a function of the caller's; borrowed for the call; nonzero stops. A model
+// without the head that a task needs is SABOK_EUNSUPPORTED; with n 0 that is all that is looked at.
+
+typedef struct sabok_text_opts {
+    const size_t *text_lengths; // [n], or NULL
+    const char *const *pairs;   // [n]: second texts, read together with the first; NULL: single texts
+    const size_t *pair_lengths; // [n], or NULL
+    bool truncate;     // cut a text that has too many tokens; without it, one that the model cannot hold is
+                       // SABOK_EINVAL
+    size_t max_length; // tokens to cut at, specials included; 0: the model's own. Given, it implies truncate
+    size_t batch_tokens;   // most tokens computed together; 0: chosen for the machine
+    size_t *text_at_fault; // receives the number of the text that an error is about, else SIZE_MAX; or NULL
+} sabok_text_opts;
+
+typedef struct sabok_label {
+    const char *name; // of id2label in config.json; lives as long as the model
+    size_t id;
+    float score;
+} sabok_label;
+
+// What turns logits to scores.
+typedef enum sabok_function {
+    SABOK_FUNCTION_DEFAULT = 0, // none of a regression, sigmoid of one label or of many at once, else softmax
+    SABOK_FUNCTION_SIGMOID,
+    SABOK_FUNCTION_SOFTMAX,
+    SABOK_FUNCTION_NONE,
+} sabok_function;
+
+typedef struct sabok_classify_opts {
+    sabok_text_opts input;
+    sabok_function function;
+    size_t top_k; // most labels of a text; 0: all
+} sabok_classify_opts;
+
+// Receives the labels of one text, the best first; equal scores in the order of ids.
+typedef int sabok_labels_fn(void *ctx, size_t text, const sabok_label *labels, size_t count);
+
+// text-classification.
+SABOK_API sabok_status sabok_classify(const sabok_model *model, const char *const *texts, size_t n,
+                                      const sabok_classify_opts *opts, sabok_labels_fn *fn, void *ctx,
+                                      sabok_error *err);
+
 // ---- the encoder as one call
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
 // x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define EMBED_CHUNK_TEXTS 8192   // whose ids are held at a time
-#define EMBED_CHUNK_TOKENS 16384 // whose hidden states are held at a time
+#define EMBED_CHUNK_TEXTS 8192 // whose ids are held at a time
 
 static sabok_status embed_prompt(const sabok_model *m, const sabok_embed_opts *opts, const char **out,
                                  sabok_error *err) {
@@ -40,12 +39,11 @@ static sabok_status embed_skip(const sabok_model *m, const struct text_source *s
 
 static sabok_status embed_max_length(const sabok_model *m, const sabok_embed_opts *opts, size_t *out,
                                      sabok_error *err) {
-    const uint64_t positions = m->config.positions - m->config.position_first;
     *out = opts->max_seq_length ? opts->max_seq_length : m->max_seq_length;
-    if (*out > positions)
+    if (*out > model_positions(m))
         return error_set(err, SABOK_EINVAL, m->name,
-                         "max_seq_length %zu, expected at most %llu, the model's positions", *out,
-                         (unsigned long long)positions);
+                         "max_seq_length %zu, expected at most %zu, the model's positions", *out,
+                         model_positions(m));
     return SABOK_OK;
 }
 
@@ -111,40 +109,18 @@ sabok_status sabok_embed(const sabok_model *m, const char *const *texts, size_t 
 
 // ---- token vectors
 struct tokens_sink {
+    const sabok_model *m;
     sabok_tokens_fn *fn;
     void *ctx;
-    size_t first_text; // of the chunk
-    float *hidden;
-    size_t cap;
 };
 
-// Sequences [begin, *end) hold about EMBED_CHUNK_TOKENS tokens.
-static size_t tokens_window(const struct sequences *s, size_t begin, size_t *end) {
-    size_t tokens = 0, i = begin;
-    while (i < s->n && (i == begin || tokens + s->length[i] <= EMBED_CHUNK_TOKENS))
-        tokens += s->length[i++];
-    *end = i;
-    return tokens;
-}
-
-static sabok_status tokens_chunk(const sabok_model *m, const struct sequences *s, size_t batch_tokens,
-                                 struct tokens_sink *sink, sabok_error *err) {
-    const size_t D = (size_t)m->config.D;
-    for (size_t begin = 0, end; begin < s->n; begin = end) {
-        const size_t tokens = tokens_window(s, begin, &end);
-        if (!mem_grow((void **)&sink->hidden, &sink->cap, tokens * D, sizeof(float)))
-            return error_memory(err, m->name);
-        const struct sequences_run run = {.kind = PROGRAM_HIDDEN,
-                                          .begin = begin,
-                                          .end = end,
-                                          .batch_tokens = batch_tokens,
-                                          .out = sink->hidden};
-        TRY(sequences_compute(s, m, &run, err));
-        const float *hidden = sink->hidden;
-        for (size_t i = begin; i < end; hidden += s->length[i++] * D)
-            if (sink->fn(sink->ctx, sink->first_text + i, hidden, s->length[i]) != 0)
-                return error_set(err, SABOK_ECANCELED, m->name, "stopped by the caller");
-    }
+static sabok_status tokens_part(void *ctx, const struct stream_part *part, sabok_error *err) {
+    const struct tokens_sink *sink = ctx;
+    const size_t D = (size_t)sink->m->config.D;
+    const float *hidden = part->rows; // [tokens, D]
+    for (size_t i = part->begin; i < part->end; hidden += part->s->length[i++] * D)
+        if (sink->fn(sink->ctx, part->first + i, hidden, part->s->length[i]) != 0)
+            return stream_stopped(sink->m, err);
     return SABOK_OK;
 }
 
@@ -153,18 +129,10 @@ sabok_status sabok_embed_tokens(const sabok_model *m, const char *const *texts, 
                                 sabok_error *err) {
     static const sabok_embed_opts defaults;
     if (!opts) opts = &defaults;
-    struct text_source source = {0};
+    struct text_source source = {.texts = texts, .lengths = opts->text_lengths, .n = n};
     TRY(embed_arguments(m, texts, n, opts, &source, err));
-    struct sequences s = {0};
-    struct tokens_sink sink = {.fn = fn, .ctx = ctx};
-    sabok_status status = SABOK_OK;
-    for (size_t begin = 0; status == SABOK_OK && begin < n; begin += EMBED_CHUNK_TEXTS) {
-        source_window(&source, texts, opts->text_lengths, begin, size_min(EMBED_CHUNK_TEXTS, n - begin));
-        sink.first_text = begin;
-        status = sequences_tokenize(&s, m, &source, err);
-        if (status == SABOK_OK) status = tokens_chunk(m, &s, opts->batch_tokens, &sink, err);
-    }
-    sequences_free(&s);
-    mem_free(sink.hidden);
-    return status;
+    struct tokens_sink sink = {.m = m, .fn = fn, .ctx = ctx};
+    const struct stream stream = {
+        .kind = PROGRAM_HIDDEN, .batch_tokens = opts->batch_tokens, .fn = tokens_part, .ctx = &sink};
+    return stream_texts(m, &source, &stream, err);
 }

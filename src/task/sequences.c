@@ -66,16 +66,22 @@ static bool tokenize_text(const struct tokenize_job *job, size_t i, struct buf *
 }
 
 static bool tokenize_one(struct tokenize_job *job, unsigned thread, size_t i, struct buf *joined) {
-    const char *text;
-    size_t length;
-    if (!tokenize_text(job, i, joined, &text, &length)) return false;
+    const struct text_source *source = job->source;
+    struct text_pair t = {{NULL, source->pairs ? source->pairs[i] : NULL}, {0, 0}};
+    if (!tokenize_text(job, i, joined, &t.text[0], &t.length[0])) return false;
+    if (t.text[1]) t.length[1] = source->pair_lengths ? source->pair_lengths[i] : strlen(t.text[1]);
     struct token_ids *list = &job->s->lists[thread];
+    struct token_scratch *scratch = job->s->scratch[thread];
     job->owner[i] = thread;
     job->begin[i] = list->size;
     job->s->length[i] = 0;
-    if (!tokenizer_encode_ids(job->m->tokenizer, job->s->scratch[thread], text, length,
-                              job->source->max_length, list))
-        return false;
+    const sabok_truncation truncation =
+        source->truncation == SABOK_TRUNCATE_DEFAULT ? SABOK_TRUNCATE_LONGEST_FIRST : source->truncation;
+    const size_t most = truncation == SABOK_TRUNCATE_NONE ? 0 : source->max_length;
+    const bool done =
+        t.text[1] ? tokenizer_encode_pair_ids(job->m->tokenizer, scratch, &t, truncation, most, list)
+                  : tokenizer_encode_ids(job->m->tokenizer, scratch, t.text[0], t.length[0], most, list);
+    if (!done) return false;
     job->s->length[i] = (uint32_t)(list->size - job->begin[i]);
     return true;
 }
@@ -84,9 +90,11 @@ static void tokenize_work(void *ctx, unsigned thread, unsigned threads) {
     (void)threads;
     struct tokenize_job *job = ctx;
     struct buf joined = {0};
-    for (size_t begin; (begin = atomic_fetch_add(&job->next, TOKENIZE_GRAIN)) < job->s->n;)
-        for (size_t i = begin; i < size_min(begin + TOKENIZE_GRAIN, job->s->n); i++)
-            if (!tokenize_one(job, thread, i, &joined)) atomic_store(&job->failed, true);
+    bool ok = true; // a failure is the thread's last step, and its scratch knows why
+    for (size_t begin; ok && (begin = atomic_fetch_add(&job->next, TOKENIZE_GRAIN)) < job->s->n;)
+        for (size_t i = begin; ok && i < size_min(begin + TOKENIZE_GRAIN, job->s->n); i++)
+            ok = tokenize_one(job, thread, i, &joined);
+    if (!ok) atomic_store(&job->failed, true);
     buf_free(&joined);
 }
 
@@ -103,6 +111,13 @@ static bool tokenize_prepare(struct sequences *s, const sabok_model *m) {
     for (unsigned i = 0; i < s->threads; i++)
         if (!(s->scratch[i] = token_scratch_new(m->tokenizer))) return false;
     return true;
+}
+
+static sabok_status tokenize_failed(const struct sequences *s, const sabok_model *m, sabok_error *err) {
+    sabok_status status = error_memory(err, m->name);
+    for (unsigned i = 0; i < s->threads && s->scratch && status == SABOK_ENOMEM; i++)
+        status = token_scratch_error(s->scratch[i], m->tokenizer, err);
+    return status;
 }
 
 sabok_status sequences_tokenize(struct sequences *s, const sabok_model *m, const struct text_source *source,
@@ -129,7 +144,7 @@ sabok_status sequences_tokenize(struct sequences *s, const sabok_model *m, const
     }
     mem_free(job.owner);
     mem_free(job.begin);
-    return ok ? SABOK_OK : error_memory(err, m->name);
+    return ok ? SABOK_OK : tokenize_failed(s, m, err);
 }
 
 // ---- computing
@@ -246,6 +261,19 @@ static sabok_status compute_groups(struct compute_job *job, sabok_error *err) {
     groups_make(job, false);
     for (size_t i = 0; i < job->count; i++)
         TRY(group_run(job, &job->groups[i], threads > 1 ? team : NULL, err));
+    return SABOK_OK;
+}
+
+sabok_status sequences_take(struct sequences *s, const sabok_model *m, const sabok_encodings *encodings,
+                            sabok_error *err) {
+    const size_t n = sabok_encodings_count(encodings);
+    if (!sequences_reserve(s, n)) return error_memory(err, m->name);
+    for (size_t i = 0; i < n; i++) {
+        const sabok_encoding *e = sabok_encodings_get(encodings, i);
+        s->ids[i] = e->ids;
+        s->types[i] = e->type_ids;
+        s->length[i] = (uint32_t)e->length;
+    }
     return SABOK_OK;
 }
 

@@ -5,6 +5,7 @@
 //   groups.c      options that verbs share
 //   run.c eval.c inspect.c tokenize.c bench.c help.c   one file per verb; embed.c, ... one per task of `run`
 //   texts.c       input, row by row       sink.c       output, whole or not at all
+//   stream.c      what the tasks over texts have in common
 #ifndef SABOK_CLI_H
 #define SABOK_CLI_H
 
@@ -59,9 +60,10 @@ struct args {
     struct shapes shapes;
     size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
     double seconds;
-    unsigned dtype, device, input_format, output_format, truncation, similarity; // indices of choices
+    unsigned dtype, device, input_format, output_format, truncation, similarity,
+        function; // indices of choices
     bool pin, no_mmap, quiet, normalize, no_header, json, program, weights, cpu, help, timing, plain;
-    bool no_truncation, no_special, overflow, peak, cold;
+    bool no_truncation, no_special, overflow, peak, cold, truncate, all_scores;
 };
 
 enum option_kind {
@@ -101,7 +103,7 @@ struct option_group {
 };
 
 extern const struct option_group group_general, group_task, group_model, group_input, group_output,
-    group_embed;
+    group_embed, group_length, group_pair;
 
 const char *dtype_name(const struct args *args); // as it was asked for
 
@@ -154,7 +156,8 @@ int embed_run(const struct args *args);
 int features_run(const struct args *args);
 int similarity_run(const struct args *args);
 int sts_run(const struct args *args);
-extern const struct option_group group_similarity, group_sts;
+int classify_run(const struct args *args);
+extern const struct option_group group_similarity, group_sts, group_classify;
 
 // ---- the library, with the command's options
 sabok_model *model_open(const struct args *args); // prints the error; NULL
@@ -171,14 +174,21 @@ struct texts {
     bool failed; // said on stderr already
 };
 
+// Where a row was read. path NULL: of --text, of which it is number `line`.
+struct place {
+    const char *path;
+    uint64_t line;
+};
+
 // A group of rows, reused: field j of row i is fields[i * width + j].
 struct rows {
     const char **fields;
     size_t *lengths;
+    struct place *places; // [n]
     size_t n, width;
     char *bytes;
     size_t *begins;
-    size_t fields_cap, lengths_cap, begins_cap, bytes_cap;
+    size_t fields_cap, lengths_cap, begins_cap, bytes_cap, places_cap;
 };
 
 bool texts_open(struct texts *t, const struct args *args, const struct strings *columns);
@@ -191,6 +201,37 @@ bool texts_have_column(const struct args *args, const char *path, const char *na
 double texts_progress(const struct texts *t); // 0..1, negative: unknown
 void texts_close(struct texts *t);
 void rows_free(struct rows *r);
+
+// ---- tasks over streams of texts (stream.c)
+// The fields of rows column by column: field i of column j is fields[j * rows->n + i].
+struct parted {
+    const char **fields;
+    size_t *lengths;
+    size_t fields_cap, lengths_cap;
+};
+void columns_part(const struct rows *rows, struct parted *out);
+void parted_free(struct parted *p);
+// With --pair or --text_pair, a row is a text and its pair: the columns become two, and the texts are interleaved.
+void pairs_join(struct args *args);
+// Reads a file that has the columns text and text_pair as pairs, when no column is asked for.
+void pairs_find(struct args *args);
+
+struct stream {
+    const char *unit; // of the progress bar
+    // Does the task over a group of rows and writes its results; says what failed. Called first with no rows, to see
+    // whether the model fits.
+    bool (*group)(void *ctx, const sabok_model *model, const struct rows *rows);
+    bool (*end)(void *ctx, const sabok_model *model); // after the last group; or NULL
+    void *ctx;
+};
+// Input by args->columns, model, output; the exit status.
+int stream_run(const struct args *args, const struct stream *stream);
+// The options of a group: parted receives its fields, the texts first, then their pairs where rows have two columns.
+void text_options(const struct args *args, const struct rows *rows, struct parted *parted,
+                  sabok_text_opts *out);
+// Prints an error about a row (SIZE_MAX: about none) with the place where it was read. Always false.
+bool row_fail(const struct rows *rows, size_t row, const sabok_error *err);
+bool label_write(const sabok_label *label); // as JSON
 
 // ---- time of a run, for --timing (timing.c)
 struct timing {

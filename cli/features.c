@@ -2,6 +2,7 @@
 #include "cli.h"
 
 struct features {
+    const struct args *args;
     size_t width; // of a token's vector
 };
 
@@ -23,41 +24,22 @@ static int features_write(void *ctx, size_t text, const float *hidden, size_t le
     return ok && sink_text("]]\n", 3) ? 0 : 1;
 }
 
-static bool features_groups(const struct args *args, const sabok_model *model, struct texts *texts) {
+static bool features_group(void *ctx, const sabok_model *model, const struct rows *rows) {
+    struct features *features = ctx;
     sabok_model_info info;
-    sabok_model_get_info(model, &info);
-    struct features features = {info.hidden_size};
-    struct rows rows = {0};
-    struct progress progress;
     sabok_embed_opts opts;
-    bool ok = true;
-    embed_options(args, &opts);
-    progress_start(&progress, args, "texts");
-    while (ok && texts_next(texts, &rows)) {
-        sabok_error err = {0};
-        opts.text_lengths = rows.lengths;
-        const sabok_status status =
-            sabok_embed_tokens(model, rows.fields, rows.n, &opts, features_write, &features, &err);
-        ok = status == SABOK_OK && sink_flush();
-        if (status != SABOK_OK && status != SABOK_ECANCELED) fail_error(&err);
-        progress_add(&progress, rows.n, texts_progress(texts));
-    }
-    progress_end(&progress);
-    rows_free(&rows);
-    return ok && !texts->failed;
+    sabok_error err = {0};
+    sabok_model_get_info(model, &info);
+    features->width = info.hidden_size;
+    embed_options(features->args, &opts);
+    opts.text_lengths = rows->lengths;
+    const sabok_status status =
+        sabok_embed_tokens(model, rows->fields, rows->n, &opts, features_write, features, &err);
+    return status == SABOK_OK || (status != SABOK_ECANCELED && row_fail(rows, SIZE_MAX, &err));
 }
 
 int features_run(const struct args *args) {
-    struct texts texts;
+    struct features features = {.args = args};
     if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
-    if (!texts_open(&texts, args, &args->columns)) return EXIT_FAILED;
-    sabok_model *model = model_open(args);
-    bool ok = model && sink_open(args) && features_groups(args, model, &texts);
-    if (ok)
-        ok = sink_commit();
-    else
-        sink_abandon();
-    texts_close(&texts);
-    sabok_close(model);
-    return ok ? EXIT_DONE : EXIT_FAILED;
+    return stream_run(args, &(struct stream){.unit = "texts", .group = features_group, .ctx = &features});
 }

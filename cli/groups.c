@@ -43,7 +43,8 @@ static const struct option input_options[] = {
         .files = true),
     OPTION("column", OPTION_NAMES, columns, "NAME",
            "Column (or key) of the input that holds the text; default text, sentence, sentence1, else the "
-           "first."),
+           "first.",
+           .alias = "text_column"),
     OPTION("format", OPTION_CHOICE, input_format, "NAME",
            "Format of the input; auto goes by the ending of the file name.", .choices = input_choices,
            .alias = "input_format"),

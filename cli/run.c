@@ -17,6 +17,11 @@ static const struct task tasks[] = {
      "Scores of pairs of texts, or with --query the texts nearest to a question.",
      {&group_model, &group_input, &group_output, &group_embed, &group_similarity},
      similarity_run},
+    {"text-classification",
+     {"sentiment-analysis", "classify"},
+     "Labels of texts, or of pairs of texts, with scores: {\"label\", \"score\"}.",
+     {&group_model, &group_input, &group_pair, &group_output, &group_length, &group_classify},
+     classify_run},
 };
 
 const struct verb verb_run = {

@@ -62,6 +62,12 @@ static void rows_add(struct rows *r, size_t field, const char *text, size_t n) {
     r->lengths[field] = n;
 }
 
+// Ends the row that was added.
+static void rows_place(struct rows *r, const char *path, uint64_t line) {
+    heap_grow(&r->places, &r->places_cap, r->n + 1, sizeof *r->places);
+    r->places[r->n++] = (struct place){path, line};
+}
+
 static bool group_full(const struct rows *r, bool whole) {
     if (r->n == 0 || whole) return false;
     const size_t last = r->n * r->width - 1;
@@ -78,6 +84,7 @@ static int file_row(struct texts *t, struct rows *out, const char **fields, size
     }
     for (size_t j = 0; got > 0 && j < t->width; j++)
         rows_add(out, out->n * t->width + j, fields[j], lengths[j]);
+    if (got > 0) rows_place(out, file_name(t, t->next_file - 1), sabok_rows_line(t->rows));
     return got;
 }
 
@@ -88,12 +95,9 @@ static void group_files(struct texts *t, struct rows *out, bool whole) {
         if (!t->rows && (t->next_file >= file_count(t) || !file_open(t, file_name(t, t->next_file++)))) break;
         const int got = file_row(t, out, fields, lengths);
         if (got < 0) break;
-        if (got > 0) {
-            out->n++;
-        } else {
-            sabok_rows_close(t->rows);
-            t->rows = NULL;
-        }
+        if (got > 0) continue;
+        sabok_rows_close(t->rows);
+        t->rows = NULL;
     }
     free(fields);
     free(lengths);
@@ -108,7 +112,7 @@ static bool group_read(struct texts *t, struct rows *out, bool whole) {
         for (size_t j = 0; j < t->width; j++, t->next_text++)
             rows_add(out, out->n * t->width + j, texts->items[t->next_text],
                      strlen(texts->items[t->next_text]));
-        out->n++;
+        rows_place(out, NULL, t->next_text / t->width);
     }
     group_files(t, out, whole);
     if (t->failed) return false;
@@ -157,5 +161,6 @@ void rows_free(struct rows *r) {
     free(r->lengths);
     free(r->bytes);
     free(r->begins);
+    free(r->places);
     *r = (struct rows){0};
 }

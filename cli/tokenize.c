@@ -1,7 +1,6 @@
 // tokenize: texts to tokens, in the form of an Encoding of the tokenizers library.
 #include "cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // In the order of enum sabok_truncation.
@@ -9,9 +8,6 @@ static const char *const truncation_choices[] = {"default",    "do_not_truncate"
                                                  "only_first", "only_second",     NULL};
 
 static const struct option options[] = {
-    OPTION("pair", OPTION_NAMES, pairs, "NAME", "Column of a second text, tokenized together with the first.",
-           .alias = "pair_column"),
-    OPTION("text_pair", OPTION_TEXTS, text_pairs, "TEXT", "A second text for the --text of the same place."),
     OPTION("truncation", OPTION_CHOICE, truncation, "NAME",
            "How a long text is cut; default: as tokenizer.json says.", .choices = truncation_choices),
     OPTION("no_truncation", OPTION_FLAG, no_truncation, NULL, "Cut nothing."),
@@ -115,18 +111,12 @@ static bool group_write(const struct args *args, const sabok_tokenizer *tokenize
 static bool rows_write(const struct args *args, const sabok_tokenizer *tokenizer, const struct rows *rows) {
     sabok_tokenize_opts opts = {.text_lengths = rows->lengths};
     if (rows->width == 1) return group_write(args, tokenizer, rows->fields, NULL, &opts, rows->n);
-    const char **fields = heap_array(2 * rows->n, sizeof *fields);
-    size_t *lengths = heap_array(2 * rows->n, sizeof *lengths);
-    for (size_t i = 0; i < 2 * rows->n; i++) {
-        const size_t place = i % 2 * rows->n + i / 2;
-        fields[place] = rows->fields[i];
-        lengths[place] = rows->lengths[i];
-    }
-    opts.text_lengths = lengths;
-    opts.pair_lengths = lengths + rows->n;
-    const bool ok = group_write(args, tokenizer, fields, fields + rows->n, &opts, rows->n);
-    free(fields);
-    free(lengths);
+    struct parted parted = {0};
+    columns_part(rows, &parted);
+    opts.text_lengths = parted.lengths;
+    opts.pair_lengths = parted.lengths + rows->n;
+    const bool ok = group_write(args, tokenizer, parted.fields, parted.fields + rows->n, &opts, rows->n);
+    parted_free(&parted);
     return ok;
 }
 
@@ -142,41 +132,6 @@ static bool groups_write(const struct args *args, const sabok_tokenizer *tokeniz
     progress_end(&progress);
     rows_free(&rows);
     return ok && !texts->failed;
-}
-
-// ---- arguments
-
-static void string_add(struct strings *s, const char *item) {
-    heap_grow(&s->items, &s->cap, s->count + 1, sizeof *s->items);
-    s->items[s->count++] = item;
-}
-
-// With pairs, a row is a text and its pair: the columns are two, and --text and --text_pair are interleaved.
-static void pairs_join(struct args *args) {
-    if (args->pairs.count > 1) usage_fail("--pair: expected one column, found %zu", args->pairs.count);
-    if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
-    if (args->pairs.count) {
-        if (!args->columns.count) string_add(&args->columns, "sentence1");
-        string_add(&args->columns, args->pairs.items[0]);
-    }
-    if (!args->text_pairs.count) {
-        if (args->pairs.count && args->texts.count)
-            usage_fail("--pair: is a column of a file; expected --text_pair with --text");
-        return;
-    }
-    if (args->text_pairs.count != args->texts.count)
-        usage_fail("--text_pair: found %zu for %zu of --text, expected as many", args->text_pairs.count,
-                   args->texts.count);
-    if (args->inputs.count) usage_fail("--text_pair: goes with --text only; expected --pair for a file");
-    struct strings both = {0};
-    for (size_t i = 0; i < args->texts.count; i++) {
-        string_add(&both, args->texts.items[i]);
-        string_add(&both, args->text_pairs.items[i]);
-    }
-    free(args->texts.items);
-    args->texts = both;
-    string_add(&args->columns, "text");
-    if (args->columns.count < 2) string_add(&args->columns, "text_pair");
 }
 
 static int tokenize_run(struct args *args) {
@@ -205,7 +160,7 @@ const struct verb verb_tokenize = {
         "Prints for each text a JSON object of ids, type_ids, tokens, offsets (in characters of the text), "
         "special_tokens_mask and attention_mask. MODEL is a folder with tokenizer.json or vocab.txt, or "
         "such a file.",
-    .groups = {&group_model, &group_input, &group, &group_output},
+    .groups = {&group_model, &group_input, &group_pair, &group, &group_output},
     .positional_max = SIZE_MAX,
     .run = tokenize_run,
 };

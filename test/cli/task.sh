@@ -1,0 +1,49 @@
+# Tasks of models with a head.
+
+case_task_classify() {
+    model=$golden/bert-head-nli
+    expect 0 "$sabok" run text-classification "$model" --text "the cat" --text "a dog"
+    lines out 2
+    grep -q '^{"label": "[a-z]*", "score": 0\.[0-9]*}$' out
+    printf '{"text": "the cat"}\n{"text": "a dog"}\n' >t.jsonl
+    "$sabok" run sentiment-analysis "$model" t.jsonl --batch_tokens 3 | cmp - out
+    printf 'the cat\na dog\n' | "$sabok" run classify "$model" --threads 2 | cmp - out
+    expect 0 "$sabok" run text-classification "$model" t.jsonl --top_k 2
+    [ "$(grep -c '^\[{"label": [^]]*}, {"label": [^]]*}\]$' out)" -eq 2 ]
+    expect 0 "$sabok" run text-classification "$model" --text x --return_all_scores --function_to_apply sigmoid
+    [ "$(grep -o label out | wc -l)" -eq 3 ]
+}
+
+# A pair reads the same from options, from columns that are named, and from those of the usual names.
+case_task_classify_pair() {
+    model=$golden/bert-head-nli
+    expect 0 "$sabok" run text-classification "$model" --text "the cat" --text_pair "a dog" --top_k 3
+    mv out want
+    printf 'text\ttext_pair\nthe cat\ta dog\n' >t.tsv
+    printf '{"a": "the cat", "b": "a dog"}\n' >t.jsonl
+    "$sabok" run text-classification "$model" t.tsv --top_k 3 | cmp - want
+    "$sabok" run text-classification "$model" t.jsonl --top_k 3 --text_column a --text_pair_column b | cmp - want
+    "$sabok" run text-classification "$model" --text "the cat" --top_k 3 >single
+    ! cmp -s single want
+}
+
+case_task_errors() {
+    fails 1 "bert-tiny: text-classification: the model's head is none" \
+        "$sabok" run text-classification "$tiny" --text a
+    fails 1 "expected sequence classification" "$sabok" run text-classification "$golden/bert-head-tag" --text a
+    i=0
+    while [ $i -lt 40 ]; do
+        printf 'the cat '
+        i=$((i + 1))
+    done >long
+    printf 'the cat\n%s\n' "$(cat long)" >t.txt
+    model=$golden/bert-head-nli
+    expect 1 "$sabok" run text-classification "$model" t.txt --output o.jsonl
+    contains err "t.txt: line 2: bert-head-nli: 82 tokens, expected at most 30 without truncate"
+    only long t.txt
+    expect 0 "$sabok" run text-classification "$model" t.txt --truncate
+    lines out 2
+    expect 1 "$sabok" run text-classification "$model" --text "a cat" --text "$(cat long)"
+    contains err "text 2: bert-head-nli: 82 tokens"
+    fails 1 "max_length 31, expected at most 30" "$sabok" run classify "$model" --text a --max_length 31
+}

@@ -158,8 +158,8 @@ const struct verb verb_tokenize = {
     .summary = "Print the tokens of texts.",
     .about =
         "Prints for each text a JSON object of ids, type_ids, tokens, offsets (in characters of the text), "
-        "special_tokens_mask and attention_mask. MODEL is a folder with tokenizer.json or vocab.txt, or "
-        "such a file.",
+        "special_tokens_mask and attention_mask. MODEL is a folder with tokenizer.json, vocab.txt, "
+        "vocab.json and merges.txt, or a sentencepiece file, or such a file.",
     .groups = {&group_model, &group_input, &group_pair, &group, &group_output},
     .positional_max = SIZE_MAX,
     .run = tokenize_run,

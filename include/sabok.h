@@ -272,7 +272,7 @@ SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_
 
 typedef struct sabok_tokenizer sabok_tokenizer; // shared
 
-// Opens tokenizer.json or vocab.txt, given the file or a folder that holds one.
+// Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself or its folder.
 SABOK_API sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err);
 SABOK_API void sabok_tokenizer_close(sabok_tokenizer *tok);
 

@@ -4,6 +4,7 @@
     python ref/make_goldens.py              all of them
     python ref/make_goldens.py model        the tiny models only
     python ref/make_goldens.py model odd    those whose name contains "odd"
+    python ref/make_goldens.py folder       tokenizers of vocabularies alone, with the versions of requirements-4.txt
 """
 
 import os
@@ -56,6 +57,12 @@ def make_tokenizers(wanted: str) -> None:
     write_tokenizers(ROOT / "tokenizer", wanted)
 
 
+def make_folders(wanted: str) -> None:
+    from golden.vocab_folder import write_folders
+
+    write_folders(ROOT / "tokenizer", wanted)
+
+
 def make_metrics(_wanted: str) -> None:
     from golden.metric import write_metrics
 
@@ -69,12 +76,14 @@ PARTS = {"model": make_models, "family": make_families, "unicode": make_unicode,
 def main() -> int:
     part = sys.argv[1] if len(sys.argv) > 1 else None
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
-    if part is not None and part not in PARTS:
-        print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}", file=sys.stderr)
+    if part not in (None, "folder", *PARTS):
+        print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}, folder", file=sys.stderr)
         return 2
     for name, make in PARTS.items():
         if part in (None, name):
             make(wanted)
+    if part == "folder":
+        make_folders(wanted)
     return 0
 
 

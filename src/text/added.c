@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDED_BYTES_MAX 1024 // bounds the work at each byte of a text
-
 static bool *added_flag(struct added_token *t, struct json_text key) {
     if (json_text_is(key, "single_word")) return &t->single_word;
     if (json_text_is(key, "lstrip")) return &t->lstrip;

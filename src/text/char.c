@@ -2,6 +2,7 @@
 
 #include "text/char_exceptions.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 // Exceptions are sorted; binary search by the last code point of each range.
@@ -164,6 +165,24 @@ size_t utf8_read(const uint8_t *s, size_t n, uint32_t *c) {
     }
     *c = value;
     return size;
+}
+
+size_t utf8_check(const char *s, size_t n) {
+    for (size_t i = 0; i < n;) {
+        uint64_t eight;
+        if (n - i >= sizeof eight) {
+            memcpy(&eight, s + i, sizeof eight);
+            if (!(eight & 0x8080808080808080u)) {
+                i += sizeof eight;
+                continue;
+            }
+        }
+        uint32_t c;
+        const size_t k = utf8_read((const uint8_t *)s + i, n - i, &c);
+        if (c == CHAR_REPLACEMENT && (k < 3 || (uint8_t)s[i] != 0xef)) return i;
+        i += k;
+    }
+    return n;
 }
 
 size_t utf8_write(uint32_t c, char *out) {

@@ -33,6 +33,8 @@ uint32_t char_compose(uint32_t a, uint32_t b);
 // Reads one code point of s [n], n >= 1; returns the bytes read. Each maximal invalid subsequence
 // (Unicode 3.9) is one U+FFFD.
 size_t utf8_read(const uint8_t *s, size_t n, uint32_t *c);
+// The first byte of s [n] that is not UTF-8; n when all are.
+size_t utf8_check(const char *s, size_t n);
 // Writes c (a scalar value); returns the bytes written, at most 4.
 size_t utf8_write(uint32_t c, char *out);
 

@@ -17,6 +17,13 @@ bool normalizer_add(struct normalizer *n, const struct normalizer_step *step) {
     return true;
 }
 
+bool normalizer_add_charsmap(struct normalizer *n, const struct charsmap *map) {
+    const struct normalizer_step step = {.kind = &normalizer_precompiled, .charsmap = map};
+    const size_t times = step.kind->growth(&step);
+    if (times > 1) n->growth = (n->growth + 1) * times - 1;
+    return normalizer_add(n, &step);
+}
+
 // Steps that feed one another could make a short text endless.
 static bool check_growth(struct json *j, struct normalizer *n, const struct normalizer_step *step,
                          size_t at) {

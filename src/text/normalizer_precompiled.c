@@ -176,6 +176,12 @@ static utf8proc_int32_t grapheme_like(uint32_t c) {
     return like[grapheme_exceptions[low].is];
 }
 
+bool grapheme_joins_space(uint32_t c) {
+    if (c < 0x300) return false;
+    const utf8proc_int32_t like = grapheme_like(c);
+    return !utf8proc_grapheme_break(' ', like) || !utf8proc_grapheme_break(like, ' ');
+}
+
 // The end of the grapheme at text[at].
 static size_t grapheme_end(const struct units *text, size_t at) {
     utf8proc_int32_t state = 0, last = grapheme_like(text->items[at].c);

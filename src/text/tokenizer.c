@@ -1,5 +1,5 @@
 // Opening and closing tokenizers, and what they say about lengths.
-#include "text/tokenizer.h"
+#include "text/folder.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -83,17 +83,6 @@ static bool ends_with(const char *path, const char *tail) {
     return n >= k && strcmp(path + n - k, tail) == 0;
 }
 
-// The folder's part of a path with another file in its place; NULL when out of memory.
-static char *beside(const char *path, const char *name) {
-    const char *slash = strrchr(path, '/');
-    struct buf b = {0};
-    if (slash) buf_put(&b, path, (size_t)(slash + 1 - path));
-    buf_put(&b, name, strlen(name) + 1);
-    if (!b.failed) return b.data;
-    buf_free(&b);
-    return NULL;
-}
-
 static struct sabok_tokenizer *open_json(const char *path, sabok_error *err) {
     char *text;
     size_t size;
@@ -103,39 +92,10 @@ static struct sabok_tokenizer *open_json(const char *path, sabok_error *err) {
     return tok;
 }
 
-static struct sabok_tokenizer *open_vocab(const char *path, sabok_error *err) {
-    char *text, *config = NULL, *config_path = beside(path, "tokenizer_config.json");
-    size_t size;
-    struct vocab_side side = {.path = config_path};
-    if (!config_path) {
-        error_memory(err, path);
-        return NULL;
-    }
-    struct sabok_tokenizer *tok = NULL;
-    sabok_status status = file_read(path, TOKENIZER_FILE_MAX, &text, &size, err);
-    if (status == SABOK_OK) {
-        if (file_exists(config_path))
-            status = file_read(config_path, TOKENIZER_FILE_MAX, &config, &side.size, err);
-        side.text = config;
-        if (status == SABOK_OK) tok = tokenizer_new(path, err);
-        if (tok) {
-            status = tokenizer_read_vocab(tok, text, size, &side, err);
-            if (status == SABOK_OK) status = tokenizer_finish(tok, err);
-            if (status != SABOK_OK) {
-                sabok_tokenizer_close(tok);
-                tok = NULL;
-            }
-        }
-        mem_free(text);
-        mem_free(config);
-    }
-    mem_free(config_path);
-    return tok;
-}
-
 // The tokenizer file of a folder into *file (NULL when out of memory); false when it has none.
 static bool find_file(const char *folder, char **file) {
-    static const char *const names[] = {"tokenizer.json", "vocab.txt"};
+    static const char *const names[] = {"tokenizer.json", "vocab.txt", "vocab.json",
+                                        "sentencepiece.bpe.model", "spiece.model"};
     for (size_t i = 0; i < COUNT(names); i++) {
         struct buf b = {0};
         buf_printf(&b, "%s/%s", folder, names[i]);
@@ -159,7 +119,9 @@ sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
     char *file = NULL;
     const bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     if (folder && !find_file(path, &file)) {
-        error_set(err, SABOK_ENOTFOUND, path, "no tokenizer here, expected tokenizer.json or vocab.txt");
+        error_set(err, SABOK_ENOTFOUND, path,
+                  "no tokenizer here, expected tokenizer.json or vocab.txt, vocab.json, "
+                  "sentencepiece.bpe.model or spiece.model");
         return NULL;
     }
     if (!folder) file = mem_copy_string(path);
@@ -167,7 +129,8 @@ sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
         error_memory(err, path);
         return NULL;
     }
-    sabok_tokenizer *tok = ends_with(file, ".txt") ? open_vocab(file, err) : open_json(file, err);
+    const bool vocab = ends_with(file, ".txt") || ends_with(file, "vocab.json") || ends_with(file, ".model");
+    sabok_tokenizer *tok = vocab ? folder_open(file, err) : open_json(file, err);
     mem_free(file);
     return tok;
 }

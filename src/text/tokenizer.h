@@ -247,12 +247,15 @@ extern const struct normalizer_kind normalizer_bert, normalizer_nfc, normalizer_
 // of memory. It lives in the arena.
 const struct charsmap *charsmap_make(const uint8_t *blob, size_t size, struct arena *arena,
                                      const char **problem);
+// True when c and a space beside it, before or after, may be looked up as one.
+bool grapheme_joins_space(uint32_t c);
 bool normalizer_read(struct json *j, struct normalizer *n, struct arena *arena); // an object or null
 bool normalizer_run(const struct normalizer *n, struct units *text, struct units *spare);
 // The same for a part that begins inside a text: what is done at a text's begin is left out.
 bool normalizer_run_inside(const struct normalizer *n, struct units *text, struct units *spare);
 void normalizer_free(struct normalizer *n);
 bool normalizer_add(struct normalizer *n, const struct normalizer_step *step);
+bool normalizer_add_charsmap(struct normalizer *n, const struct charsmap *map);
 // Steps that several kinds are made of (normalizer_forms.c).
 bool units_decompose(struct units *text, struct units *spare, bool compat);
 bool units_lower(struct units *text, struct units *spare);
@@ -317,6 +320,7 @@ uint32_t byte_char(uint8_t byte);
 int char_byte(uint32_t c);
 
 // ------------------------------------------------------------------------------------------ added (added.c)
+#define ADDED_BYTES_MAX 1024 // bounds the work at each byte of a text
 struct added_token {
     const char *text;
     size_t size;
@@ -460,19 +464,9 @@ struct sabok_tokenizer {
 struct sabok_tokenizer *tokenizer_new(const char *path, sabok_error *err);
 sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, size_t size,
                                  sabok_error *err); // tokenizer_json.c
-struct vocab_side {                                 // tokenizer_config.json beside a vocab.txt
-    const char *text;                               // NULL: there is none
-    size_t size;
-    const char *path;
-};
-// vocab.json and merges.txt (vocab_merges.c); a sentencepiece file (sentencepiece.c).
-sabok_status tokenizer_read_merges(struct sabok_tokenizer *tok, const char *vocab, size_t vocab_size,
-                                   const char *merges, size_t merges_size, const struct vocab_side *side,
-                                   const char *merges_path, sabok_error *err);
-sabok_status tokenizer_read_pieces(struct sabok_tokenizer *tok, const char *text, size_t size,
-                                   const struct vocab_side *side, sabok_error *err);
-sabok_status tokenizer_read_vocab(struct sabok_tokenizer *tok, const char *text, size_t size,
-                                  const struct vocab_side *side, sabok_error *err); // vocab_file.c
+// Sections without the model, as a tokenizer.json spells them, appended to what is there.
+sabok_status tokenizer_read_steps(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                  sabok_error *err);
 // Checks and tables once everything is read.
 sabok_status tokenizer_finish(struct sabok_tokenizer *tok, sabok_error *err);
 // What truncation applies, given the folder's word and the options.

@@ -52,8 +52,8 @@ static bool read_section(struct json *j, struct sabok_tokenizer *tok, enum secti
     }
 }
 
-sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, size_t size,
-                                 sabok_error *err) {
+static sabok_status read_sections(struct sabok_tokenizer *tok, const char *text, size_t size, bool whole,
+                                  sabok_error *err) {
     sabok_error local = {0};
     if (!err) err = &local;
     struct json j;
@@ -69,7 +69,18 @@ sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, 
         found |= 1u << s;
         ok = ok && read_section(&j, tok, s);
     }
-    if (ok && !j.failed && !(found >> MODEL & 1)) json_fail(&j, "no \"model\" in the file, expected one");
+    if (ok && whole && !j.failed && !(found >> MODEL & 1))
+        json_fail(&j, "no \"model\" in the file, expected one");
     if (ok && !j.failed) json_end(&j);
     return ok && !j.failed ? SABOK_OK : err->code;
+}
+
+sabok_status tokenizer_read_json(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                 sabok_error *err) {
+    return read_sections(tok, text, size, true, err);
+}
+
+sabok_status tokenizer_read_steps(struct sabok_tokenizer *tok, const char *text, size_t size,
+                                  sabok_error *err) {
+    return read_sections(tok, text, size, false, err);
 }

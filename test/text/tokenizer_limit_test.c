@@ -27,9 +27,25 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static const char *const folders[] = {"uncased",         "cased",          "accents-stripped",
-                                      "normalizer-nfkc", "normalizer-nfd", "added-plain",
-                                      "added-odd",       "model-bare",     "split-whitespace"};
+static const char *const folders[] = {"uncased",
+                                      "cased",
+                                      "accents-stripped",
+                                      "normalizer-nfkc",
+                                      "normalizer-nfd",
+                                      "added-plain",
+                                      "added-odd",
+                                      "model-bare",
+                                      "split-whitespace",
+                                      "folder-roberta",
+                                      "folder-roberta-space",
+                                      "folder-xlm-roberta",
+                                      "folder-xlm-roberta-bpe",
+                                      "folder-albert",
+                                      "model-bpe-bytes",
+                                      "model-bpe-fallback",
+                                      "model-bpe-suffix",
+                                      "model-unigram",
+                                      "model-wordlevel"};
 
 static sabok_tokenizer *open_golden(const char *name) {
     char path[4096];
@@ -77,6 +93,10 @@ static const struct hostile hostiles[] = {
     {"Hangul", "\xea\xb0\x81", ""},
     {"long decompositions", "\xef\xb7\xba", ""},
     {"punctuation", "!?", ""},
+    {"brackets", "([{<", ""},
+    {"metaspaces", "\xe2\x96\x81", ""},
+    {"marks on spaces", " \xcc\x81", ""},
+    {"digits", "1,", ""},
     {"NUL", "\1", ""},
     {"words of 16 and 17", "abcdefghijklmnop abcdefghijklmnopq ", ""},
 };
@@ -151,10 +171,34 @@ static void hostile_vocabulary(void **state) {
 
 // Texts of random code points of every plane, words and spaces between; seed printed by a failure.
 static size_t random_text(uint64_t seed, char *out) {
-    static const char *const pieces[] = {"the",    "THE",     " ",  "  ",       "[MASK]",
-                                         "<Tlrn>", "un",      "é",  "\xcc\x81", "\xff",
-                                         "大",     "!",       "İ",  "ΑΣ",       "\xe1\x84\x80\xe1\x85\xa1",
-                                         "12",     "<tolro>", "ab", "abcd",     "running"};
+    static const char *const pieces[] = {"the",
+                                         "THE",
+                                         " ",
+                                         "  ",
+                                         "[MASK]",
+                                         "<Tlrn>",
+                                         "un",
+                                         "é",
+                                         "\xcc\x81",
+                                         "\xff",
+                                         "大",
+                                         "!",
+                                         "İ",
+                                         "ΑΣ",
+                                         "\xe1\x84\x80\xe1\x85\xa1",
+                                         "12",
+                                         "<tolro>",
+                                         "ab",
+                                         "abcd",
+                                         "running",
+                                         "<mask>",
+                                         "\xe2\x96\x81",
+                                         " a",
+                                         "\xc2\xa0",
+                                         "``",
+                                         "'s ",
+                                         "\xd8\x80",
+                                         "\n"};
     size_t n = 0;
     uint32_t r[4];
     for (uint64_t i = 0; n < 100; i++) {

@@ -68,7 +68,9 @@ static inline __m256 piecewise_avx2(const float table[7][16], __m256 a, float st
 
 static inline __m256 erf_avx2(__m256 x) {
     __m256 a = _mm256_min_ps(_mm256_set1_ps(vec_erf_end), abs_avx2(x));
-    return sign_avx2(piecewise_avx2(vec_erf, a, vec_erf_steps, 1), x);
+    __m256 y = piecewise_avx2(vec_erf, a, vec_erf_steps, 1);
+    __m256 small = _mm256_cmp_ps(a, _mm256_set1_ps(vec_erf_split), _CMP_LT_OQ);
+    return sign_avx2(_mm256_add_ps(y, _mm256_and_ps(small, a)), x);
 }
 
 static inline __m256 tanh_avx2(__m256 x) {

@@ -60,7 +60,9 @@ static inline __m512 piecewise_avx512(const float table[7][16], __m512 a, float 
 
 static inline __m512 erf_avx512(__m512 x) {
     __m512 a = _mm512_min_ps(_mm512_set1_ps(vec_erf_end), abs_avx512(x));
-    return sign_avx512(piecewise_avx512(vec_erf, a, vec_erf_steps), x);
+    __m512 y = piecewise_avx512(vec_erf, a, vec_erf_steps);
+    __mmask16 small = _mm512_cmp_ps_mask(a, _mm512_set1_ps(vec_erf_split), _CMP_LT_OQ);
+    return sign_avx512(_mm512_mask_add_ps(y, small, y, a), x);
 }
 
 static inline __m512 tanh_avx512(__m512 x) {

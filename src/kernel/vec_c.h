@@ -52,7 +52,9 @@ static inline float piecewise_c(const float table[7][16], float a, float steps) 
 static inline float erf_c(float x) {
     float a = fabsf(x);
     if (a > vec_erf_end) a = vec_erf_end;
-    return copysignf(piecewise_c(vec_erf, a, vec_erf_steps), x);
+    float y = piecewise_c(vec_erf, a, vec_erf_steps);
+    if (a < vec_erf_split) y += a;
+    return copysignf(y, x);
 }
 
 static inline float tanh_c(float x) {

@@ -48,25 +48,26 @@ _Alignas(64) static const float vec_gelu[7][16] = {
      0x1.1b1c86p-17f, 0x1.8408d6p-18f},
 };
 
-// erf, in the same way; from n = 8 on (a >= 4) it is 1.
-static const float vec_erf_steps = 1.875f;
+// erf, in the same way; from n = 8 on (a >= 3.87) it is 1. Where n = 0, a is added to the polynomial: a < vec_erf_split.
+static const float vec_erf_steps = 1.9375f;
 static const float vec_erf_end = 4.25f;
-// erf(a), a = (n + d) 8/15; relative errors 1e-08 9e-08 4e-08 3e-08 9e-09 2e-08 6e-09 1e-08.
+static const float vec_erf_split = 0x1.084212p-2f; // the first float past 8/31
+// erf(a), for n = 0 erf(a) - a; a = (n + d) 16/31; relative errors 6e-09 6e-08 4e-08 4e-08 3e-08 1e-08 3e-08 3e-08.
 _Alignas(64) static const float vec_erf[7][16] = {
-    {0x0.0p+0f, 0x1.193dc0p-1f, 0x1.bcb578p-1f, 0x1.f3e3f0p-1f, 0x1.feb160p-1f, 0x1.ffeab6p-1f,
-     0x1.ffff36p-1f, 0x1.fffffcp-1f, 0x1.000000p+0f},
-    {0x1.341f6cp-1f, 0x1.cfaedep-2f, 0x1.8b0d2ep-3f, 0x1.7d1bccp-5f, 0x1.a04d5cp-8f, 0x1.017746p-11f,
-     0x1.68a686p-16f, 0x1.1e1df2p-21f},
-    {-0x1.648b4ep-22f, -0x1.07c8b6p-3f, -0x1.c17b54p-4f, -0x1.4536b4p-5f, -0x1.d9a89cp-8f, -0x1.6e29dap-11f,
-     -0x1.33b94ep-15f, -0x1.1cc524p-20f},
-    {-0x1.d35eacp-5f, -0x1.2f56c8p-6f, 0x1.7e171ap-6f, 0x1.29d0c2p-6f, 0x1.3fe3a8p-8f, 0x1.428800p-11f,
-     0x1.4bd1e0p-15f, 0x1.68eb20p-20f},
-    {-0x1.1916c2p-14f, 0x1.e659f6p-7f, 0x1.eead50p-9f, -0x1.057382p-8f, -0x1.122b8ap-9f, -0x1.859ac6p-12f,
-     -0x1.fcea20p-16f, -0x1.4d7022p-20f},
-    {0x1.50417cp-8f, -0x1.1c580ep-14f, -0x1.6cb756p-9f, -0x1.ce9f7ep-13f, 0x1.137f4ap-11f, 0x1.54af54p-13f,
-     0x1.35fbd6p-16f, 0x1.06cf98p-20f},
-    {-0x1.f225c2p-12f, -0x1.1e2d38p-10f, 0x1.e1520ap-13f, 0x1.728bc8p-12f, -0x1.4a59c8p-15f, -0x1.8b91f4p-15f,
-     -0x1.09a166p-17f, -0x1.1f2a74p-21f},
+    {0x0.0p+0f, 0x1.11b1b4p-1f, 0x1.b6199cp-1f, 0x1.f162e4p-1f, 0x1.fe34b8p-1f, 0x1.ffdd92p-1f,
+     0x1.fffe70p-1f, 0x1.fffff6p-1f, 0x1.000000p+0f},
+    {0x1.0f66e0p-4f, 0x1.c8e6a4p-2f, 0x1.9af0a2p-3f, 0x1.b1e40ap-5f, 0x1.0ce7c4p-7f, 0x1.874bd4p-11f,
+     0x1.4e3f62p-15f, 0x1.4f420ap-20f},
+    {-0x1.1d1808p-22f, -0x1.e6da80p-4f, -0x1.b5e16ep-4f, -0x1.5ac098p-5f, -0x1.1e88aap-7f, -0x1.04968ep-10f,
+     -0x1.0b1a14p-14f, -0x1.3886c4p-19f},
+    {-0x1.a79732p-5f, -0x1.2f5912p-6f, 0x1.4a130cp-6f, 0x1.24797ap-6f, 0x1.676d7ap-8f, 0x1.abdd56p-11f,
+     0x1.0d191ep-14f, 0x1.730ac6p-19f},
+    {-0x1.c107e8p-15f, 0x1.aa8fd2p-7f, 0x1.0e8b8cp-8f, -0x1.ba0ebcp-9f, -0x1.1938e0p-9f, -0x1.dda1a2p-12f,
+     -0x1.7f3aeap-15f, -0x1.3f06eep-19f},
+    {0x1.1c89e2p-8f, 0x1.f64252p-14f, -0x1.3e9dfcp-9f, -0x1.8502d6p-12f, 0x1.e78112p-12f, 0x1.79c842p-13f,
+     0x1.a981c0p-16f, 0x1.c9deeep-20f},
+    {-0x1.8d00fcp-12f, -0x1.de71a2p-11f, 0x1.11a3c4p-13f, 0x1.57f952p-12f, -0x1.a0ee5cp-17f, -0x1.82b8c2p-15f,
+     -0x1.4d05e2p-17f, -0x1.cdf7cep-21f},
 };
 
 // gelu_tanh: x / (1 + e^(-x (g0 + g1 x^2))), g0 = 2 sqrt(2 / pi), g1 = 0.044715 g0.

@@ -106,7 +106,7 @@ static const struct bound {
     {ACT_QUICK_GELU, -8, FLT_MAX, 16, 1e-10}, {ACT_RELU, -FLT_MAX, FLT_MAX, 0, 0},
     {ACT_TANH, -FLT_MAX, FLT_MAX, 1.2, 0},    {ACT_SIGMOID, -86, FLT_MAX, 2.75, 1e-37},
     {ACT_SILU, -86, FLT_MAX, 3, 1e-35},       {OP_EXP, -86.64F, 88.72F, 1, 3e-38},
-    {OP_ERF, -FLT_MAX, FLT_MAX, 2.25, 0},
+    {OP_ERF, -FLT_MAX, FLT_MAX, 1.6, 0},
 };
 static struct {
     double ulp, below;

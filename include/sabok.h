@@ -1,16 +1,21 @@
 // sabok: runs Hugging Face transformers on ordinary CPUs.
 //
-// This header is the whole public API. Conventions:
-//   * Shapes are written [rows, columns], row-major, with the letters B sequences, T tokens, D model width.
-//   * A function that can fail returns a sabok_status (0 is success) or NULL, and fills *err when err is not
-//   NULL.
-//   * Options structs may be NULL; a zeroed struct is the default.
-//   * Text is UTF-8. Where an options struct carries `text_lengths`, text i is text_lengths[i] bytes long and
-//     may hold NUL bytes; otherwise it ends at its first NUL. Invalid UTF-8 is read as U+FFFD, one for each
-//     maximal invalid subsequence (the rule of the Unicode standard, section 3.9).
+// This header is the whole public API. What holds for all of it, unless a declaration says otherwise:
+//   * Shapes are written [rows, columns], row-major, with the letters B sequences, T tokens, D model width, H heads, F
+//     feed-forward width, V vocabulary, L layers. Numbers are float32; sizes are counted in items, not bytes.
+//   * A function that can fail returns a sabok_status (0 is success) or NULL, and fills *err when err is not NULL.
+//     What it was to write is then unspecified.
+//   * What is passed in is the caller's, and is borrowed for the call; results go to the caller's memory. A handle is
+//     freed by its close or free, which takes NULL, too. Strings and arrays inside a handle or an info struct live as
+//     long as the handle.
+//   * Options structs may be NULL; a zeroed struct is the default. Other pointers may be NULL only where that is said.
+//   * Text is UTF-8. Where an options struct carries `text_lengths`, text i is text_lengths[i] bytes long and may
+//     hold NUL bytes; otherwise it ends at its first NUL. Invalid UTF-8 is read as U+FFFD, one for each maximal
+//     invalid subsequence (the rule of the Unicode standard, section 3.9).
 //   * Same input, same bits: a result never depends on the batch around it, its place in it, or the threads.
-//   * Handles marked "shared" may be used from many threads at once; all others belong to one thread at a
-//   time.
+//   * Handles marked "shared" may be used from many threads at once, but closed only when no call on them is running.
+//     All others belong to one thread at a time. Functions without a handle may be called from any thread.
+//   * A caller's function is called on the thread that made the call, and must not close the handle that calls it.
 #ifndef SABOK_H
 #define SABOK_H
 
@@ -32,7 +37,7 @@ extern "C" {
 #define SABOK_VERSION_MINOR 1
 #define SABOK_VERSION_PATCH 0
 
-// "0.1.0"; static storage.
+// The version of the library, which may be newer than this header's: "0.1.0"; static storage.
 SABOK_API const char *sabok_version(void);
 
 // ---- errors
@@ -66,12 +71,13 @@ typedef enum sabok_log_level {
     SABOK_LOG_ERROR,
     SABOK_LOG_WARNING,
     SABOK_LOG_INFO,
-    SABOK_LOG_DEBUG
+    SABOK_LOG_DEBUG,
 } sabok_log_level;
+// Receives one line, without its end, on any thread of the library's.
 typedef void sabok_log_fn(void *ctx, sabok_log_level level, const char *message);
 
-// Sends the library's messages to `fn` (NULL: nowhere, the default). Process-wide; call before other threads
-// use the library.
+// Sends the library's messages, up to the level `most_detailed`, to `fn` (NULL: nowhere, the default). Process-wide;
+// call it before other threads use the library. ctx must live as long as it is set.
 SABOK_API void sabok_log_set(sabok_log_fn *fn, void *ctx, sabok_log_level most_detailed);
 
 // Receives printed text piece by piece; returns 0 to go on, anything else to stop with SABOK_ECANCELED.
@@ -117,11 +123,12 @@ typedef struct sabok_model_info {
     uint64_t parameters;         // stored weights, counted once
     double flops_per_token;      // multiply-adds x 2 of the linear layers, a token
     double flops_per_token_pair; // multiply-adds x 2 of attention, for each (query, key) pair of a sequence
-    unsigned threads;
-    const char *isa; // "avx512", "avx2", "c": the widest in use
+    unsigned threads;            // of the model's team, the caller's own included
+    const char *isa;             // "avx512", "avx2", "c": the widest in use for float32
     bool has_tokenizer;
 } sabok_model_info;
 
+// Fills *info. Cannot fail; flops are 0 where memory ran out.
 SABOK_API void sabok_model_get_info(const sabok_model *model, sabok_model_info *info);
 
 typedef enum sabok_print {
@@ -131,11 +138,12 @@ typedef enum sabok_print {
 } sabok_print;
 
 typedef struct sabok_print_opts {
-    bool json;
+    bool json;        // JSON; lines of text otherwise
     size_t tokens;    // capacity of the program printed; 0: one sequence of max_seq_length
     size_t sequences; // 0: 1
 } sabok_print_opts;
 
+// Describes the model through `write`, which receives ctx.
 SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print what,
                                          const sabok_print_opts *opts, sabok_write_fn *write, void *ctx,
                                          sabok_error *err);
@@ -155,22 +163,25 @@ typedef struct sabok_embed_opts {
 // The width of a row of sabok_embed with no truncate_dim.
 SABOK_API size_t sabok_embed_width(const sabok_model *model);
 
-// Embeds n texts into out [n, width], width = truncate_dim when given, else sabok_embed_width. Longer texts
-// are cut at max_seq_length. Nothing is kept.
+// Embeds n texts into out [n, width], width = truncate_dim when given, else sabok_embed_width. Longer texts are cut at
+// max_seq_length. A truncate_dim or max_seq_length that the model does not have is SABOK_EINVAL, an unknown prompt_name
+// SABOK_ENOTFOUND, a model without a tokenizer SABOK_EINVAL.
 SABOK_API sabok_status sabok_embed(const sabok_model *model, const char *const *texts, size_t n,
                                    const sabok_embed_opts *opts, float *out, sabok_error *err);
 
-// Receives the vectors of one text's tokens: hidden [length, D], borrowed for the call. Nonzero stops.
+// Receives the vectors of one text's tokens: hidden [length, D], borrowed for the call. Nonzero stops with
+// SABOK_ECANCELED.
 typedef int sabok_tokens_fn(void *ctx, size_t text, const float *hidden, size_t length);
 
-// The last hidden states of every token, specials included, text by text in order (feature-extraction).
+// The last hidden states of every token, specials included, text by text in order (feature-extraction). truncate_dim
+// and normalize do not apply.
 SABOK_API sabok_status sabok_embed_tokens(const sabok_model *model, const char *const *texts, size_t n,
                                           const sabok_embed_opts *opts, sabok_tokens_fn *fn, void *ctx,
                                           sabok_error *err);
 
 // The encoder alone, over token ids: B sequences concatenated without padding; sequence b is
-// ids[offsets[b] .. offsets[b + 1]), offsets [B + 1], T = offsets[B]. type_ids [T] or NULL (all zero).
-// hidden [T, D]. Ids out of range are SABOK_EINVAL.
+// ids[offsets[b] .. offsets[b + 1]), offsets [B + 1], offsets[0] = 0, T = offsets[B]. type_ids [T] or NULL (all zero).
+// hidden [T, D]. Ids out of range, falling offsets and a sequence longer than the model's positions are SABOK_EINVAL.
 SABOK_API sabok_status sabok_forward(const sabok_model *model, const uint32_t *ids, const uint32_t *type_ids,
                                      const size_t *offsets, size_t B, float *hidden, sabok_error *err);
 
@@ -242,29 +253,32 @@ typedef struct sabok_encoder_opts {
     bool pin;
 } sabok_encoder_opts;
 
-// Copies what it needs of layers [num_layers]. NULL on error.
+// Copies what it needs of layers [num_layers]. Sizes that do not fit and NULL matrices are SABOK_EINVAL.
 SABOK_API sabok_encoder *sabok_encoder_new(const sabok_encoder_opts *opts, const sabok_layer_weights *layers,
                                            sabok_error *err);
 SABOK_API void sabok_encoder_free(sabok_encoder *encoder); // NULL is allowed
 
-// A ragged batch: sequence b is rows offsets[b] .. offsets[b + 1] of in [T, D], T = offsets[B]; out [T, D], not in.
+// A ragged batch: sequence b is rows [offsets[b], offsets[b + 1]) of in [T, D], offsets [B + 1], offsets[0] = 0,
+// T = offsets[B]. out [T, D] must not overlap in. Falling offsets are SABOK_EINVAL.
 SABOK_API sabok_status sabok_encoder_run(const sabok_encoder *encoder, const float *in, const size_t *offsets,
                                          size_t B, float *out, sabok_error *err);
-// A padded batch: in and out [B, S, D], mask [B, S], nonzero where there is a token (NULL: everywhere). Rows without a
-// token are neither computed nor seen by others; they come out as zeros.
+// A padded batch: in and out [B, S, D], S the padded length; mask [B, S], nonzero where there is a token (NULL:
+// everywhere). Rows without a token are neither computed nor seen by others; they come out as zeros. out may be in.
 SABOK_API sabok_status sabok_encoder_run_padded(const sabok_encoder *encoder, const float *in,
                                                 const uint8_t *mask, size_t B, size_t S, float *out,
                                                 sabok_error *err);
+
+// ---- similarity
 
 typedef enum sabok_similarity_fn {
     SABOK_COSINE = 0,
     SABOK_DOT,
     SABOK_EUCLIDEAN,
-    SABOK_MANHATTAN
+    SABOK_MANHATTAN,
 } sabok_similarity_fn;
 
-// out [na, nb]: similarity of every row of a [na, width] with every row of b [nb, width]; the two distances
-// are negated, so larger is always nearer, as in sentence-transformers.
+// out [na, nb]: similarity of every row of a [na, width] with every row of b [nb, width]; the two distances are
+// negated, so larger is always nearer, as in sentence-transformers. Cannot fail; runs on the calling thread.
 SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_t nb, size_t width,
                                 sabok_similarity_fn fn, float *out);
 
@@ -302,7 +316,7 @@ typedef struct sabok_span {
     size_t begin, end; // half-open
 } sabok_span;
 
-// One window of one text (or pair). Arrays have `length` items and live as long as the sabok_encodings.
+// One window of one text (or pair). Arrays have `length` items.
 typedef struct sabok_encoding {
     size_t text; // which input this belongs to
     size_t length;
@@ -319,11 +333,12 @@ typedef struct sabok_encoding {
 
 typedef struct sabok_encodings sabok_encodings;
 
-// Tokenizes n texts, or n pairs when `pairs` is not NULL. Windows come in the order of texts.
+// Tokenizes n texts, or n pairs when `pairs` is not NULL. Windows come in the order of texts. NULL on error.
 SABOK_API sabok_encodings *sabok_tokenize(const sabok_tokenizer *tok, const char *const *texts,
                                           const char *const *pairs, size_t n, const sabok_tokenize_opts *opts,
                                           sabok_error *err);
 SABOK_API size_t sabok_encodings_count(const sabok_encodings *encs);
+// Window i, owned by encs; NULL past the last.
 SABOK_API const sabok_encoding *sabok_encodings_get(const sabok_encodings *encs, size_t i);
 SABOK_API void sabok_encodings_free(sabok_encodings *encs);
 
@@ -331,14 +346,15 @@ typedef struct sabok_detokenize_opts {
     bool keep_special; // special added tokens stay in the text
 } sabok_detokenize_opts;
 
-// The text of ids [n], as the folder's decoder spells it; ids that stand for nothing are left out. NUL-ended; its bytes
-// into *length (may be NULL). Free with sabok_text_free. NULL on error.
+// The text of ids [n], as the folder's decoder spells it; ids that stand for nothing are left out. NUL-ended, with its
+// number of bytes in *length (may be NULL). Free with sabok_text_free. NULL on error.
 SABOK_API char *sabok_detokenize(const sabok_tokenizer *tok, const uint32_t *ids, size_t n,
                                  const sabok_detokenize_opts *opts, size_t *length, sabok_error *err);
 SABOK_API void sabok_text_free(char *text); // NULL is allowed
 
 // Text as ids come one by one. A push returns the text that the id completes: empty while its bytes are no whole
-// characters. NUL-ended, borrowed until the next call; NULL on error. The end gives what is left, and begins anew.
+// characters. NUL-ended, with its number of bytes in *length (may be NULL), borrowed until the next call on the stream;
+// NULL on error. The end gives what is left, and begins anew. The tokenizer must outlive the stream.
 typedef struct sabok_text_stream sabok_text_stream;
 SABOK_API sabok_text_stream *sabok_text_stream_new(const sabok_tokenizer *tok,
                                                    const sabok_detokenize_opts *opts, sabok_error *err);
@@ -349,8 +365,8 @@ SABOK_API void sabok_text_stream_free(sabok_text_stream *stream); // NULL is all
 
 // ---- data in and out
 
-// A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Bounded
-// memory. Errors name the file and the line.
+// A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Memory is
+// bounded by the longest row. Errors name the file and the line.
 typedef struct sabok_rows sabok_rows;
 
 typedef enum sabok_format {
@@ -374,78 +390,89 @@ typedef struct sabok_rows_opts {
     bool no_header; // CSV and TSV: columns are then named "0", "1", ...
 } sabok_rows_opts;
 
+// Reads as far as the header of CSV and TSV. A wanted column that is not there is SABOK_ENOTFOUND; in JSON lines it is
+// missed when a row is read. NULL on error.
 SABOK_API sabok_rows *sabok_rows_open(const char *path, const sabok_rows_opts *opts, sabok_error *err);
 
-// Reads the next row: fields[i], NUL-ended, and lengths[i] for each wanted column, borrowed until the next
-// call. Returns 1 for a row, 0 at the end, -1 on error.
+// Reads the next row: fields [columns], NUL-ended, and lengths [columns] in bytes, borrowed until the next call on
+// rows. Returns 1 for a row, 0 at the end, -1 on error.
 SABOK_API int sabok_rows_next(sabok_rows *rows, const char **fields, size_t *lengths, sabok_error *err);
-SABOK_API size_t sabok_rows_columns(const sabok_rows *rows);
+SABOK_API size_t sabok_rows_columns(const sabok_rows *rows);  // of each row: those wanted
 SABOK_API uint64_t sabok_rows_line(const sabok_rows *rows);   // 1-based, of the row last returned
 SABOK_API double sabok_rows_progress(const sabok_rows *rows); // 0..1, or negative when the size is unknown
 SABOK_API void sabok_rows_close(sabok_rows *rows);
 
-// A sink of vectors, all of one width: JSON lines, CSV, .npy or .safetensors (tensor "embeddings" [n,
-// width]). A file appears under its name only when closed with success (temporary name, fsync, rename); "-"
-// is standard output (JSON lines and CSV only).
+// A sink of vectors, all of one width: JSON lines, CSV, .npy or .safetensors (tensor "embeddings" [n, width]). A file
+// appears under its name only when closed with success (temporary name, fsync, rename); "-" is standard output (JSON
+// lines and CSV only). After an error every later call reports the same one, and nothing appears.
 typedef struct sabok_vectors sabok_vectors;
 SABOK_API sabok_vectors *sabok_vectors_open(const char *path, sabok_format format, size_t width,
                                             sabok_error *err);
+// Appends rows [n, width].
 SABOK_API sabok_status sabok_vectors_write(sabok_vectors *v, const float *rows, size_t n, sabok_error *err);
 // Finishes the file, or with commit false throws it away. Always frees v.
 SABOK_API sabok_status sabok_vectors_close(sabok_vectors *v, bool commit, sabok_error *err);
 
-// A sink of bytes: a file, or "-" for standard output. As with vectors, a file appears under its name only
-// when closed with success.
+// A sink of bytes: a file, or "-" for standard output. As with vectors, a file appears under its name only when closed
+// with success, and the first error stays.
 typedef struct sabok_output sabok_output;
 SABOK_API sabok_output *sabok_output_open(const char *path, sabok_error *err);
+// Appends n bytes.
 SABOK_API sabok_status sabok_output_write(sabok_output *o, const void *data, size_t n, sabok_error *err);
 // Finishes the file, or with commit false throws it away. Always frees o.
 SABOK_API sabok_status sabok_output_close(sabok_output *o, bool commit, sabok_error *err);
 
-// Shortest decimal text that reads back as the same float (or double); returns the length, at most 32,
-// NUL-ended.
+// Shortest decimal text that reads back as the same float (or double), spelled as Python does, NUL-ended; returns its
+// length.
 SABOK_API size_t sabok_format_float(float x, char out[32]);
 SABOK_API size_t sabok_format_double(double x, char out[32]);
-// JSON string with quotes into out; returns the bytes needed (without NUL). Writes at most `size`.
+// A JSON string of `length` bytes of text, with quotes and without NUL; returns the bytes it takes. Writes at most
+// `size`.
 SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char *out, size_t size);
 
 // ---- metrics
 
-SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);  // NaN when undefined
-SABOK_API double sabok_spearman(const double *x, const double *y, size_t n); // ties share their mean rank
+// Correlation of x [n] with y [n], in [-1, 1], as scipy.stats computes it; NaN where it is undefined: n < 2, a NaN, a
+// series that does not vary. In Spearman's ties share their mean rank; it is NaN where memory runs out, too.
+SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);
+SABOK_API double sabok_spearman(const double *x, const double *y, size_t n);
 
 // ---- the machine
 
-// What the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family.
+// Describes what the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family. A SABOK_ISA that this
+// machine does not have is SABOK_EINVAL.
 SABOK_API sabok_status sabok_cpu_print(bool json, sabok_write_fn *write, void *ctx, sabok_error *err);
 
 typedef struct sabok_peak {
     double flops_f32;  // multiply-adds x 2 a second, in registers, all threads
     double read_bytes; // bytes a second read from memory, all threads
-    unsigned threads;
-    const char *isa;
+    unsigned threads;  // that measured
+    const char *isa;   // of the multiply-adds; static storage
 } sabok_peak;
 
-// Measures the ceilings on `threads` threads (0: all) for about `seconds`.
+// Measures the ceilings on `threads` threads (0: all CPUs this process may use), each pinned, for about `seconds`.
+// Takes a block of memory larger than the caches.
 SABOK_API sabok_status sabok_peak_measure(unsigned threads, double seconds, sabok_peak *out,
                                           sabok_error *err);
 
 typedef struct sabok_bench_case {
     const char *name;   // "matmul", "norm", ...: a family of kernels.def
     const char *kernel; // one line of it, or NULL: the one that would be bound
-    size_t M, N, K;     // matmul; for others M rows of N
-    unsigned threads;
-    double seconds;
-    bool cold; // weights from memory, not from cache
+    size_t M, N, K;     // matmul: [M, K] by [N, K]; for others M rows of N
+    unsigned threads;   // 0: all CPUs this process may use
+    double seconds;     // to measure for, at least three samples
+    bool cold;          // weights from memory, not from cache
 } sabok_bench_case;
 
 typedef struct sabok_bench_result {
-    char kernel[64];
-    double ms_median, ms_min;
-    double gflops; // multiply-adds x 2, 1e9 a second, at the median
-    double gbytes; // bytes that must move, 1e9 a second, at the median
+    char kernel[64];          // the one measured
+    double ms_median, ms_min; // of one call
+    double gflops;            // multiply-adds x 2, 1e9 a second, at the median
+    double gbytes;            // bytes that must move, 1e9 a second, at the median
 } sabok_bench_result;
 
+// Measures one kernel on random operands. Unknown names and shapes out of reach are SABOK_EINVAL, a kernel that this
+// machine lacks is SABOK_EUNSUPPORTED.
 SABOK_API sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *out,
                                           sabok_error *err);
 

@@ -107,13 +107,15 @@ typedef struct sabok_open_opts {
     uint64_t seed;      // of those random weights
 } sabok_open_opts;
 
-// Opens a model folder (Hugging Face or sentence-transformers layout). NULL on error.
+// Opens a model folder (Hugging Face or sentence-transformers layout), or with the name of a model on a hub, "ORG/NAME",
+// "NAME", either with "@REVISION", what the hub's cache has of it (sabok_pull); a folder of that name comes first. NULL on
+// error. No network is used.
 SABOK_API sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_error *err);
 SABOK_API void sabok_close(sabok_model *model); // NULL is allowed
 
 typedef struct sabok_model_info {
     const char *model_type;      // "bert"; lives as long as the model, as all strings here
-    const char *name;            // the last part of the folder's path, or the config's name
+    const char *name;            // the last part of the path it was opened by, or the config's name
     size_t hidden_size;          // D
     size_t num_layers;           // L
     size_t num_heads;            // H
@@ -147,6 +149,30 @@ typedef struct sabok_print_opts {
 SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print what,
                                          const sabok_print_opts *opts, sabok_write_fn *write, void *ctx,
                                          sabok_error *err);
+
+// ---- models of a hub
+
+// Told of a download: bytes done, those in the cache already included, and of how many; 0: not known. `file` is NULL before
+// the first. Called at least once a second; nonzero stops with SABOK_ECANCELED.
+typedef int sabok_pull_fn(void *ctx, const char *file, uint64_t done, uint64_t total);
+
+typedef struct sabok_pull_opts {
+    const char *revision;  // a branch, a tag or a commit; NULL: what the id says after '@', else "main"
+    const char *local_dir; // put plain files here instead of the cache
+    const char *const
+        *include; // [include_count] patterns ("onnx/*.json") of the files wanted; none: what sabok reads
+    size_t include_count;
+    const char *const *exclude; // [exclude_count] patterns of files not wanted
+    size_t exclude_count;
+    sabok_pull_fn *progress;
+    void *ctx;
+} sabok_pull_opts;
+
+// Fetches a model, "ORG/NAME", "NAME", either with "@REVISION", from a hub into the cache that huggingface_hub uses too,
+// and returns its folder; free with sabok_text_free. NULL on error. What is there already is not fetched again, a download
+// that was cut goes on where it ended, and several at once are safe. Loads libcurl; docs/formats.md lists the variables of
+// the environment that count.
+SABOK_API char *sabok_pull(const char *id, const sabok_pull_opts *opts, sabok_error *err);
 
 // ---- embedding
 
@@ -286,7 +312,8 @@ SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_
 
 typedef struct sabok_tokenizer sabok_tokenizer; // shared
 
-// Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself or its folder.
+// Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself, its folder, or a name as
+// for sabok_open.
 SABOK_API sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err);
 SABOK_API void sabok_tokenizer_close(sabok_tokenizer *tok);
 

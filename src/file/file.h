@@ -135,6 +135,11 @@ struct sentence_folder {
 sabok_status sentence_open(struct sentence_folder *out, const char *folder, sabok_error *err);
 void sentence_close(struct sentence_folder *s);
 
+// ---- hub.c
+// The folder of a model: the path itself when something is there or when it can be no name of a hub, else the folder in
+// the hub's cache. In memory of its own.
+sabok_status hub_find(const char *path, char **folder, sabok_error *err);
+
 // ---- data_format.c
 // The format that a file's ending names, or `otherwise`.
 sabok_format format_of_path(const char *path, sabok_format otherwise);

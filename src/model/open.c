@@ -246,8 +246,8 @@ sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_err
     const char *name = open_last_part(path ? path : opts->config, &length);
     sabok_model *m = model_new(name, length, opts->threads, opts->pin, err);
     if (!m) return NULL;
-    m->folder = path ? mem_copy_string(path) : NULL;
-    const sabok_status status = !path || m->folder ? open_all(m, path, opts, err) : error_memory(err, path);
+    sabok_status status = path ? hub_find(path, &m->folder, err) : SABOK_OK;
+    if (status == SABOK_OK) status = open_all(m, path, opts, err);
     if (status == SABOK_OK) return m;
     sabok_close(m);
     return NULL;

@@ -1,6 +1,8 @@
 // Opening and closing tokenizers, and what they say about lengths.
 #include "text/folder.h"
 
+#include "file/file.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
@@ -110,12 +112,8 @@ static bool find_file(const char *folder, char **file) {
     return false;
 }
 
-sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
+static sabok_tokenizer *open_place(const char *path, sabok_error *err) {
     struct stat st;
-    if (!path) {
-        error_set(err, SABOK_EINVAL, NULL, "path is NULL, expected a file or a folder");
-        return NULL;
-    }
     char *file = NULL;
     const bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     if (folder && !find_file(path, &file)) {
@@ -132,6 +130,18 @@ sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
     const bool vocab = ends_with(file, ".txt") || ends_with(file, "vocab.json") || ends_with(file, ".model");
     sabok_tokenizer *tok = vocab ? folder_open(file, err) : open_json(file, err);
     mem_free(file);
+    return tok;
+}
+
+sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err) {
+    char *place;
+    if (!path) {
+        error_set(err, SABOK_EINVAL, NULL, "path is NULL, expected a file or a folder");
+        return NULL;
+    }
+    if (hub_find(path, &place, err) != SABOK_OK) return NULL;
+    sabok_tokenizer *tok = open_place(place, err);
+    mem_free(place);
     return tok;
 }
 

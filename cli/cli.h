@@ -3,7 +3,7 @@
 //   main.c        picks the verb          option.c     reads the arguments by the verb's tables
 //   verb.c        the list of verbs       help.c, manual.c, completion.c  print those tables
 //   groups.c      options that verbs share
-//   run.c eval.c inspect.c tokenize.c bench.c help.c   one file per verb; embed.c, ... one per task of `run`
+//   run.c eval.c inspect.c tokenize.c bench.c pull.c help.c   one file per verb; embed.c, ... one per task of `run`
 //   texts.c       input, row by row       sink.c       output, whole or not at all
 //   stream.c      what the tasks over texts have in common
 #ifndef SABOK_CLI_H
@@ -55,6 +55,8 @@ struct shapes {
 struct args {
     struct strings positionals;
     const char *task, *model, *config, *output, *isa, *prompt, *prompt_name, *column_subset, *kernel;
+    const char *revision, *local_dir;
+    struct strings include, exclude;
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
@@ -150,7 +152,7 @@ void help_print(FILE *out, const struct verb *verb); // NULL: of the whole comma
 void manual_print(FILE *out);
 bool completion_print(FILE *out, const char *shell); // false: no such shell
 
-extern const struct verb verb_run, verb_eval, verb_inspect, verb_tokenize, verb_bench, verb_help;
+extern const struct verb verb_run, verb_eval, verb_inspect, verb_tokenize, verb_bench, verb_pull, verb_help;
 // The tasks, one file each; run.c and eval.c list them.
 int embed_run(const struct args *args);
 int features_run(const struct args *args);

@@ -31,7 +31,9 @@ static const struct option task_options[] = {
 };
 
 static const struct option model_options[] = {
-    OPTION("model", OPTION_TEXT, model, "FOLDER", "Model folder; the same as the argument MODEL.",
+    OPTION("model", OPTION_TEXT, model, "MODEL",
+           "A model's folder, or its name on a hub, when `sabok pull` has fetched it; the same as the "
+           "argument MODEL.",
            .alias = "model_name_or_path", .files = true),
 };
 

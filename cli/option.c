@@ -241,7 +241,7 @@ const struct task *args_take_task(const struct verb *verb, struct args *args) {
 void args_take_model(const struct verb *verb, struct args *args) {
     if (!args->model && !args->config) args->model = positional_take(args);
     if (!args->model && !args->config)
-        usage_fail("expected a model folder: sabok %s %s", verb->name, verb->usage);
+        usage_fail("expected a model folder or name: sabok %s %s", verb->name, verb->usage);
     for (const char *file; (file = positional_take(args));)
         strings_add(&args->inputs, file);
 }

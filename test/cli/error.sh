@@ -12,7 +12,7 @@ case_error_usage() {
     fails 2 "--threads: found \"two\"" "$sabok" run embed "$tiny" --threads two
     fails 2 "--threads: found \"-1\"" "$sabok" run embed "$tiny" --threads -1
     fails 2 "--threads: expected N" "$sabok" run embed "$tiny" --threads
-    fails 2 "--model: expected FOLDER" "$sabok" run embed --model --text a
+    fails 2 "--model: expected MODEL" "$sabok" run embed --model --text a
     fails 2 "--pin: found \"yes\"" "$sabok" run embed "$tiny" --pin=yes
     fails 2 "did you mean float32?" "$sabok" run embed "$tiny" --text a --dtype float23
     fails 2 "--batch_size" "$sabok" bench --config minilm --batch_size 1,0

@@ -4,7 +4,7 @@ case_help() {
     expect 0 "$sabok" --version
     grep -q '^sabok [0-9.]*$' out
     expect 0 "$sabok" --help
-    for verb in run eval tokenize inspect bench help; do
+    for verb in run eval tokenize inspect bench pull help; do
         grep -q "^  $verb " out
         "$sabok" $verb --help >text
         contains text "usage: sabok $verb"
@@ -18,7 +18,7 @@ case_help() {
 case_manual_and_completion() {
     "$sabok" __manual >sabok.1
     contains sabok.1 ".TH SABOK 1"
-    for word in feature\\\\-extraction truncate_dim no_truncation peak; do grep -q -- "$word" sabok.1; done
+    for word in feature\\\\-extraction truncate_dim no_truncation peak local_dir; do grep -q -- "$word" sabok.1; done
     for shell in bash zsh fish; do
         "$sabok" __completion $shell >completion.$shell
         contains completion.$shell truncate_dim

@@ -13,7 +13,7 @@ struct regex *regex_make(struct json *j, struct json_text pattern, bool literal,
 void regex_free(struct regex *r);
 enum regex_kind regex_kind(const struct regex *r);
 unsigned regex_digits(const struct regex *r); // of REGEX_GPT4: the most digits of a match
-size_t regex_least(const struct regex *r);    // bytes of the shortest match, or fewer
+size_t regex_least(const struct regex *r);    // characters of the shortest match, or fewer
 // The literal text; empty for other kinds.
 struct json_text regex_literal(const struct regex *r);
 // Every match in text [size], which is UTF-8, from the left, as spans of bytes appended to out. *stuck: the pattern took

@@ -439,7 +439,7 @@ bool strings_end(struct strings *s); // a string ends with the bytes put so far
 void strings_free(struct strings *s);
 static inline struct json_text strings_get(const struct strings *s, size_t i) {
     const size_t begin = i ? s->ends[i - 1] : 0;
-    return (struct json_text){s->bytes.data + begin, s->ends[i] - begin};
+    return (struct json_text){s->bytes.data ? s->bytes.data + begin : "", s->ends[i] - begin};
 }
 // Runs every step over `in`; `out` is workspace. The text is what is then in `in`, joined. *stuck: a pattern took too
 // many steps. False when out of memory (or stuck).

@@ -55,7 +55,8 @@ static bool classify_group(void *ctx, const sabok_model *model, const struct row
 }
 
 int classify_run(const struct args *args) {
-    struct args joined = *args;
+    static struct args joined; // like the arguments it lives as long as the program
+    joined = *args;
     struct classify c = {.args = &joined};
     pairs_find(&joined);
     pairs_join(&joined);

@@ -88,10 +88,11 @@ void parted_free(struct parted *p) {
 void text_options(const struct args *args, const struct rows *rows, struct parted *parted,
                   sabok_text_opts *out) {
     columns_part(rows, parted);
+    const bool paired = rows->width > 1 && rows->n > 0;
     *out = (sabok_text_opts){
         .text_lengths = parted->lengths,
-        .pairs = rows->width > 1 ? parted->fields + rows->n : NULL,
-        .pair_lengths = rows->width > 1 ? parted->lengths + rows->n : NULL,
+        .pairs = paired ? parted->fields + rows->n : NULL,
+        .pair_lengths = paired ? parted->lengths + rows->n : NULL,
         .truncate = args->truncate,
         .max_length = args->max_length,
         .batch_tokens = args->batch_tokens,

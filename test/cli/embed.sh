@@ -93,6 +93,17 @@ case_embed_truncate_dim() {
     fails 1 "max_seq_length" "$sabok" run embed "$tiny" --text a --max_seq_length 1000
 }
 
+# bugs.md 96: without --normalize the length is the model's own; with it the vector is divided by it.
+case_embed_bug_96() {
+    expect 0 "$sabok" run embed "$golden/bert-tiny-plain" --text "The cat"
+    mv out plain
+    expect 0 "$sabok" run embed "$golden/bert-tiny-plain" --text "The cat" --normalize
+    cat plain out | tr -d '[]' | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) { x[i] = $i; n += $i * $i } width = NF }
+        NR == 2 { for (i = 1; i <= NF; i++) { d = $i - x[i] / sqrt(n); if (d * d > 1e-12) far++ } same = NF == width }
+        END { exit !(NR == 2 && width > 1 && same && !far && (n > 1.1 || n < 0.9)) }'
+}
+
 case_embed_columns() {
     printf 'The cat plays\na\n' >t.txt
     expect 0 "$sabok" run embed "$tiny" t.txt

@@ -1,4 +1,4 @@
-// Rows of shared/reference/bugs.md, sections A and C, on small vocabularies that show the same fault.
+// Rows of docs/bugs.md, tokenising, on small vocabularies that show the same fault.
 #include "base/check.h"
 
 #include "text/tokenizer.h"

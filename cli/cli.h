@@ -56,14 +56,14 @@ struct args {
     struct strings positionals;
     const char *task, *model, *config, *output, *isa, *prompt, *prompt_name, *column_subset, *kernel;
     const char *revision, *local_dir;
-    struct strings include, exclude;
+    struct strings include, exclude, ignore_labels;
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
     size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
     double seconds;
-    unsigned dtype, device, input_format, output_format, truncation, similarity,
-        function; // indices of choices
+    unsigned dtype, device, input_format, output_format, truncation, similarity, function,
+        aggregation; // indices of choices
     bool pin, no_mmap, quiet, normalize, no_header, json, program, weights, cpu, help, timing, plain;
     bool no_truncation, no_special, overflow, peak, cold, truncate, all_scores;
 };
@@ -159,7 +159,8 @@ int features_run(const struct args *args);
 int similarity_run(const struct args *args);
 int sts_run(const struct args *args);
 int classify_run(const struct args *args);
-extern const struct option_group group_similarity, group_sts, group_classify;
+int tag_run(const struct args *args);
+extern const struct option_group group_similarity, group_sts, group_classify, group_tag;
 
 // ---- the library, with the command's options
 sabok_model *model_open(const struct args *args); // prints the error; NULL

@@ -22,6 +22,11 @@ static const struct task tasks[] = {
      "Labels of texts, or of pairs of texts, with scores: {\"label\", \"score\"}.",
      {&group_model, &group_input, &group_pair, &group_output, &group_length, &group_classify},
      classify_run},
+    {"token-classification",
+     {"ner", "tag"},
+     "Labels of tokens, or with --aggregation_strategy of the entities that they make.",
+     {&group_model, &group_input, &group_output, &group_length, &group_tag},
+     tag_run},
 };
 
 const struct verb verb_run = {

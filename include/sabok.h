@@ -254,6 +254,43 @@ SABOK_API sabok_status sabok_classify(const sabok_model *model, const char *cons
                                       const sabok_classify_opts *opts, sabok_labels_fn *fn, void *ctx,
                                       sabok_error *err);
 
+typedef struct sabok_span {
+    size_t begin, end; // half-open
+} sabok_span;
+
+// What becomes of the labels of tokens: each stands for itself; neighbours of one tag are grouped; and before that the
+// tokens of a word get one label, of its first token, of the mean of its scores, or of its best token.
+typedef enum sabok_aggregation {
+    SABOK_AGGREGATE_NONE = 0,
+    SABOK_AGGREGATE_SIMPLE,
+    SABOK_AGGREGATE_FIRST,
+    SABOK_AGGREGATE_AVERAGE,
+    SABOK_AGGREGATE_MAX,
+} sabok_aggregation;
+
+typedef struct sabok_entity {
+    const char *label; // "B-PER"; of a group "PER"
+    float score;       // of a group: the mean
+    const char *word;
+    size_t index;    // of the token, specials counted; 0 of a group
+    sabok_span span; // in characters (code points) of the text
+} sabok_entity;
+
+typedef struct sabok_tag_opts {
+    sabok_text_opts input; // pairs are SABOK_EINVAL
+    sabok_aggregation aggregation;
+    const char *const *ignore_labels; // [ignore_count]: entities that are left out; NULL: "O"
+    size_t ignore_count;
+} sabok_tag_opts;
+
+// Receives the entities of one text, in order.
+typedef int sabok_entities_fn(void *ctx, size_t text, const sabok_entity *entities, size_t count);
+
+// token-classification. Special tokens have no entity.
+SABOK_API sabok_status sabok_tag(const sabok_model *model, const char *const *texts, size_t n,
+                                 const sabok_tag_opts *opts, sabok_entities_fn *fn, void *ctx,
+                                 sabok_error *err);
+
 // ---- the encoder as one call
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
 // x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.
@@ -338,10 +375,6 @@ typedef struct sabok_tokenize_opts {
     bool overflow;     // return every window, not the first only
     bool ids_only;     // leave offsets, words and tokens empty: faster
 } sabok_tokenize_opts;
-
-typedef struct sabok_span {
-    size_t begin, end; // half-open
-} sabok_span;
 
 // One window of one text (or pair). Arrays have `length` items.
 typedef struct sabok_encoding {

@@ -59,7 +59,7 @@ sabok_status stream_sequences(const sabok_model *m, const struct sequences *s, s
     const size_t width = model_width(m, stream->kind);
     float *rows = NULL; // [sequences or tokens of the part, width]
     size_t cap = 0, count = 0;
-    sabok_status status = check_lengths(m, s, first, NULL, err);
+    sabok_status status = check_lengths(m, s, first, stream->text_at_fault, err);
     for (size_t begin = 0, end; status == SABOK_OK && begin < s->n; begin = end) {
         end = part_end(m, s, begin, stream->kind, &count);
         if (!mem_grow((void **)&rows, &cap, count * width, sizeof *rows)) {

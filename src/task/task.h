@@ -59,6 +59,7 @@ typedef sabok_status stream_fn(void *ctx, const struct stream_part *part, sabok_
 struct stream {
     enum program_kind kind;
     size_t batch_tokens;
+    size_t *text_at_fault; // of stream_sequences: receives the number of one that is too long; or NULL
     stream_fn *fn;
     void *ctx;
 };

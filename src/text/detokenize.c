@@ -130,6 +130,41 @@ char *sabok_detokenize(const sabok_tokenizer *tok, const uint32_t *ids, size_t n
     return text;
 }
 
+char *tokenizer_join(const sabok_tokenizer *tok, const char *const *tokens, size_t n, sabok_error *err) {
+    struct strings text = {0}, spare = {0};
+    bool stuck = false, ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!tok->decoder.given && i) buf_put(&text.bytes, " ", 1);
+        buf_put(&text.bytes, tokens[i], strlen(tokens[i]));
+        ok = strings_end(&text);
+    }
+    ok = ok && decoder_run(&tok->decoder, &text, &spare, &stuck);
+    char *joined = ok ? mem_copy_bytes(text.bytes.size ? text.bytes.data : "", text.bytes.size) : NULL;
+    if (stuck)
+        error_set(err, SABOK_EUNSUPPORTED, tok->path,
+                  "a pattern of the decoder takes too many steps on a text, expected fewer");
+    else if (!joined)
+        error_memory(err, tok->path);
+    strings_free(&text);
+    strings_free(&spare);
+    return joined;
+}
+
+bool tokenizer_has_prefix(const sabok_tokenizer *tok) {
+    const struct model *m = &tok->model;
+    if (m->kind == &model_wordpiece) return m->wordpiece.prefix_size > 0;
+    return m->kind == &model_bpe && m->bpe.prefix.size > 0;
+}
+
+uint32_t tokenizer_unk(const sabok_tokenizer *tok) {
+    const struct model *m = &tok->model;
+    const uint32_t piece = m->kind == &model_wordpiece ? m->wordpiece.unk
+                           : m->kind == &model_bpe     ? m->bpe.unk
+                           : m->kind == &model_unigram ? m->unigram.unk
+                                                       : m->wordlevel.unk;
+    return piece < m->vocab.count ? m->vocab.pieces[piece].id : UINT32_MAX;
+}
+
 void sabok_text_free(char *text) {
     mem_free(text);
 }

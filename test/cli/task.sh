@@ -47,3 +47,28 @@ case_task_errors() {
     contains err "text 2: bert-head-nli: 82 tokens"
     fails 1 "max_length 31, expected at most 30" "$sabok" run classify "$model" --text a --max_length 31
 }
+
+case_task_tag() {
+    model=$golden/bert-head-tag
+    expect 0 "$sabok" run token-classification "$model" --text "the cat" --text "a dog" --ignore_labels ""
+    lines out 2
+    grep -q '^\[{"entity": "[^"]*", "score": 0\.[0-9]*, "index": 1, "word": "[^"]*", "start": 0, "end": [0-9]*}' out
+    printf 'the cat\na dog\n' | "$sabok" run ner "$model" --batch_tokens 3 --ignore_labels "" | cmp - out
+    for strategy in simple first average max; do
+        expect 0 "$sabok" run ner "$model" --text "the cat" --ignore_labels "" --aggregation_strategy $strategy
+        grep -q '^\[{"entity_group": "[^"]*", "score": 0\.[0-9]*, "word": "[^"]*", "start": 0, "end": [0-9]*}' out
+        ! grep -q index out
+    done
+    expect 0 "$sabok" run ner "$model" --text "the cat" --ignore_labels O,B-PER,I-PER,B-LOC,I-LOC
+    [ "$(cat out)" = "[]" ]
+    fails 1 "expected token classification" "$sabok" run ner "$golden/bert-head-nli" --text a
+    i=0
+    while [ $i -lt 40 ]; do
+        printf 'the cat '
+        i=$((i + 1))
+    done >long
+    printf 'the cat\n%s\n' "$(cat long)" >t.txt
+    fails 1 "t.txt: line 2: bert-head-tag: 82 tokens" "$sabok" run ner "$model" t.txt
+    expect 0 "$sabok" run ner "$model" t.txt --truncate
+    lines out 2
+}

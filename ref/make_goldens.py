@@ -70,7 +70,19 @@ def make_metrics(_wanted: str) -> None:
     print("metric.jsonl: correlations")
 
 
-PARTS = {"model": make_models, "family": make_families, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics}
+def make_tag(wanted: str) -> None:
+    import torch
+
+    from golden.tag import KINDS, write_tag
+
+    torch.set_num_threads(1)
+    for kind in KINDS:
+        if wanted in kind.name:
+            write_tag(ROOT, kind)
+            print(f"tag/{kind.name}: {kind.what}")
+
+
+PARTS = {"model": make_models, "family": make_families, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics, "tag": make_tag}
 
 
 def main() -> int:

@@ -21,6 +21,9 @@ static const struct option options[] = {
            "Measure one kernel: a family (matmul, norm, ...) or a line of kernels.def (matmul_f32_avx2)."),
     OPTION("shape", OPTION_SHAPES, shapes, "MxNxK,...", "Shapes for --kernel; default 128x384x384."),
     OPTION("cold", OPTION_FLAG, cold, NULL, "With --kernel: weights come from memory, not from a cache."),
+    OPTION("tokenizer", OPTION_FLAG, tokenizer, NULL,
+           "Measure the tokenizer alone, in CPU time of one thread: opening it, and the texts of FILE to ids "
+           "and to encodings with offsets."),
     OPTION("json", OPTION_FLAG, json, NULL, "Print one JSON object a row."),
 };
 static const struct option_group group = {"Measurement", options, COUNT(options)};
@@ -197,6 +200,7 @@ static bool bench_beside_peak(const struct args *args, const sabok_model *model)
 
 static bool bench_parts(const struct args *args) {
     if (args->kernel) return bench_kernels(args);
+    if (args->tokenizer) return bench_tokens(args);
     if (!args->model && !args->config) return bench_beside_peak(args, NULL);
     sabok_model *model = model_open(args);
     const bool ok = model && bench_beside_peak(args, model);
@@ -219,7 +223,8 @@ const struct verb verb_bench = {
     .summary = "Measure the speed of a model, a kernel, or the machine.",
     .about =
         "Measures the encoder over random tokens of given shapes, or with a FILE of texts the whole way from "
-        "text to vectors. Every row stands beside the ceiling that the machine reached in the same run.",
+        "text to vectors. Every row stands beside the ceiling that the machine reached in the same run, but "
+        "for those of a tokenizer.",
     .groups = {&group, &group_model, &group_input, &group_output},
     .positional_max = SIZE_MAX,
     .run = bench_run,

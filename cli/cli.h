@@ -66,6 +66,7 @@ struct args {
         aggregation; // indices of choices
     bool pin, no_mmap, quiet, normalize, no_header, json, program, weights, cpu, help, timing, plain;
     bool no_truncation, no_special, overflow, peak, cold, truncate, all_scores;
+    bool tokenizer;
 };
 
 enum option_kind {
@@ -271,7 +272,7 @@ void progress_start(struct progress *p, const struct args *args, const char *uni
 void progress_add(struct progress *p, uint64_t n, double share); // share < 0: unknown
 void progress_end(struct progress *p);
 
-// ---- measuring (bench.c, bench_text.c, bench_kernel.c)
+// ---- measuring (bench.c, bench_text.c, bench_tokens.c, bench_kernel.c)
 struct bench_times {
     double *seconds;
     size_t count, cap;
@@ -291,5 +292,6 @@ bool bench_print(const struct args *args, const sabok_model_info *info, const st
 double flops_of(const sabok_model_info *info, double length); // of one sequence
 bool bench_text(const struct args *args, const sabok_model *model, double peak_flops);
 bool bench_kernels(const struct args *args);
+bool bench_tokens(const struct args *args);
 
 #endif

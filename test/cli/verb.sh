@@ -105,6 +105,13 @@ case_bench() {
     done
     expect 0 "$sabok" bench "$tiny" "$tiny/texts.jsonl" --seconds 0.01 --json
     contains out '"texts": 14'
+    expect 0 "$sabok" bench --tokenizer "$tiny" "$tiny/texts.jsonl" --seconds 0.01 --json
+    lines out 3
+    for what in open ids encodings; do contains out "{\"what\": \"$what\", \"ms_median\": "; done
+    [ "$(grep -c '"texts": 14, "bytes": ' out)" = 2 ]
+    expect 0 "$sabok" bench --tokenizer "$tiny" "$tiny/texts.jsonl" --seconds 0.01
+    lines out 4
+    fails 2 "--tokenizer" "$sabok" bench --tokenizer "$tiny"
     expect 0 "$sabok" bench --config "$tiny/config.json" --sequence_length 4 --seconds 0.01
     expect 0 "$sabok" bench --peak --json --threads 1
     contains out '"peak_gflops": '

@@ -161,7 +161,8 @@ int similarity_run(const struct args *args);
 int sts_run(const struct args *args);
 int classify_run(const struct args *args);
 int tag_run(const struct args *args);
-extern const struct option_group group_similarity, group_sts, group_classify, group_tag;
+int rerank_run(const struct args *args);
+extern const struct option_group group_similarity, group_sts, group_classify, group_tag, group_rerank;
 
 // ---- the library, with the command's options
 sabok_model *model_open(const struct args *args); // prints the error; NULL

@@ -27,6 +27,11 @@ static const struct task tasks[] = {
      "Labels of tokens, or with --aggregation_strategy of the entities that they make.",
      {&group_model, &group_input, &group_output, &group_length, &group_tag},
      tag_run},
+    {"text-ranking",
+     {"rerank"},
+     "Texts in the order in which a cross-encoder finds them fit for --query.",
+     {&group_model, &group_input, &group_output, &group_rerank},
+     rerank_run},
 };
 
 const struct verb verb_run = {

@@ -291,6 +291,19 @@ SABOK_API sabok_status sabok_tag(const sabok_model *model, const char *const *te
                                  const sabok_tag_opts *opts, sabok_entities_fn *fn, void *ctx,
                                  sabok_error *err);
 
+typedef struct sabok_ranked {
+    size_t corpus_id; // the number of the text
+    float score;
+} sabok_ranked;
+
+// text-ranking, by a cross-encoder (a classifier of one label, else SABOK_EUNSUPPORTED): the query is read with each of n
+// texts; out [n], the best first, equal scores in the order of texts. opts: truncate is implied, as in
+// sentence-transformers, pairs must be NULL. The score is the sigmoid of the model's output, unless its config names another
+// activation.
+SABOK_API sabok_status sabok_rerank(const sabok_model *model, const char *query, const char *const *texts,
+                                    size_t n, const sabok_text_opts *opts, sabok_ranked *out,
+                                    sabok_error *err);
+
 // ---- the encoder as one call
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
 // x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.

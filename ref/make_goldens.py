@@ -82,7 +82,22 @@ def make_tag(wanted: str) -> None:
             print(f"tag/{kind.name}: {kind.what}")
 
 
-PARTS = {"model": make_models, "family": make_families, "unicode": make_unicode, "tokenizer": make_tokenizers, "metric": make_metrics, "tag": make_tag}
+def make_ranks(_wanted: str) -> None:
+    from golden.rank import write_ranks
+
+    write_ranks(ROOT)
+    print("rerank.jsonl: documents in the order of a cross-encoder")
+
+
+PARTS = {
+    "model": make_models,
+    "family": make_families,
+    "unicode": make_unicode,
+    "tokenizer": make_tokenizers,
+    "metric": make_metrics,
+    "tag": make_tag,
+    "rank": make_ranks,
+}
 
 
 def main() -> int:

@@ -249,7 +249,7 @@ typedef struct sabok_classify_opts {
 // Receives the labels of one text, the best first; equal scores in the order of ids.
 typedef int sabok_labels_fn(void *ctx, size_t text, const sabok_label *labels, size_t count);
 
-// text-classification.
+// text-classification. A text whose pair is empty is read alone, as in transformers.
 SABOK_API sabok_status sabok_classify(const sabok_model *model, const char *const *texts, size_t n,
                                       const sabok_classify_opts *opts, sabok_labels_fn *fn, void *ctx,
                                       sabok_error *err);

@@ -89,6 +89,13 @@ def make_ranks(_wanted: str) -> None:
     print("rerank.jsonl: documents in the order of a cross-encoder")
 
 
+def make_pairs(_wanted: str) -> None:
+    from golden.pair import write_pairs
+
+    write_pairs(ROOT)
+    print("pair.jsonl: labels of pairs, with and without segments")
+
+
 PARTS = {
     "model": make_models,
     "family": make_families,
@@ -97,6 +104,7 @@ PARTS = {
     "metric": make_metrics,
     "tag": make_tag,
     "rank": make_ranks,
+    "pair": make_pairs,
 }
 
 

@@ -130,6 +130,8 @@ struct sentence_folder {
     size_t prompt_count;
     char *default_prompt;       // text, or NULL
     char *similarity;           // "cosine", "dot", "euclidean", "manhattan", or NULL
+    bool cross_encoder;         // transformer_task is sequence-classification
+    char *rank_activation;      // activation_fn, a Python name; or NULL
     bool sentence_transformers; // modules.json was there
 };
 sabok_status sentence_open(struct sentence_folder *out, const char *folder, sabok_error *err);

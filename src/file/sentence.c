@@ -142,8 +142,7 @@ static bool modules_read(struct sentence_folder *out, const char *folder, struct
             return json_fail(j, "found a %s module at place %zu, expected Dense or Normalize",
                              module_names[m->kind].name, out->count);
     }
-    if (!j->failed && out->count < 2)
-        return json_fail(j, "found %zu modules, expected Transformer and Pooling at least", out->count);
+    if (!j->failed && out->count == 0) return json_fail(j, "found 0 modules, expected Transformer at least");
     return !j->failed && json_end(j);
 }
 
@@ -291,7 +290,10 @@ static sabok_status normalize_read(struct config *c, sabok_error *err) {
 static sabok_status transformer_read(struct config *c, struct sentence_folder *out, sabok_error *err) {
     TRY(config_u64(c, "max_seq_length", 1, LENGTH_MAX, &out->max_seq_length, err));
     TRY(config_bool(c, "do_lower_case", &out->lower_case, err));
-    return expect_string(c, "transformer_task", "feature-extraction", err);
+    const char *task = NULL;
+    TRY(config_string(c, "transformer_task", &task, err));
+    out->cross_encoder = task && strcmp(task, "sequence-classification") == 0;
+    return out->cross_encoder ? SABOK_OK : expect_string(c, "transformer_task", "feature-extraction", err);
 }
 
 // The tokenizer's own limit, which stands in for an absent max_seq_length. Files without a limit hold a huge
@@ -336,6 +338,9 @@ static sabok_status settings_read(struct config *c, struct sentence_folder *out,
     const char *name = NULL;
     char shown[QUOTE_TEXT];
     TRY(prompts_read(c, out, err));
+    TRY(config_string(c, "activation_fn", &name, err));
+    if (name && !(out->rank_activation = mem_copy_string(name))) return error_memory(err, config_where(c));
+    name = NULL;
     TRY(config_string(c, "similarity_fn_name", &name, err));
     if (!name) return SABOK_OK;
     for (size_t i = 0; i < COUNT(known); i++)
@@ -422,6 +427,24 @@ static sabok_status modules_default(struct sentence_folder *out, const char *fol
     return SABOK_OK;
 }
 
+// A cross-encoder is a transformer alone, which makes vectors as one without modules.json does.
+static sabok_status modules_fit(struct sentence_folder *out, const char *folder, sabok_error *err) {
+    const bool alone = out->count == 1;
+    if (!out->sentence_transformers || (!alone && !out->cross_encoder)) return SABOK_OK;
+    if (!alone || !out->cross_encoder)
+        return error_set(err, SABOK_EFORMAT, folder, "modules.json: found %zu modules, expected %s",
+                         out->count,
+                         alone ? "Transformer and Pooling at least"
+                               : "the Transformer alone, as transformer_task is sequence-classification");
+    size_t cap = out->count;
+    if (!mem_grow((void **)&out->modules, &cap, 2, sizeof *out->modules)) return error_memory(err, folder);
+    out->modules[out->count++] = (struct sentence_module){.kind = MODULE_POOLING,
+                                                          .pooling = POOLING_MEAN,
+                                                          .include_prompt = true,
+                                                          .folder = mem_copy_string(folder)};
+    return out->modules[1].folder ? SABOK_OK : error_memory(err, folder);
+}
+
 static sabok_status module_files(struct sentence_folder *out, struct sentence_module *m, sabok_error *err) {
     struct reading r = {.out = out, .module = m};
     switch (m->kind) {
@@ -454,6 +477,7 @@ static sabok_status sentence_read(struct sentence_folder *out, const char *folde
     for (size_t i = 0; i < out->count && out->sentence_transformers; i++)
         TRY(module_files(out, &out->modules[i], err));
     TRY(transformer_files(out, err));
+    TRY(modules_fit(out, folder, err));
     struct reading r = {.what = READ_SETTINGS, .out = out, .optional = true};
     return read_file(&r, folder, "config_sentence_transformers.json", err);
 }
@@ -483,5 +507,6 @@ void sentence_close(struct sentence_folder *s) {
     mem_free(s->prompts);
     mem_free(s->default_prompt);
     mem_free(s->similarity);
+    mem_free(s->rank_activation);
     *s = (struct sentence_folder){0};
 }

@@ -102,12 +102,13 @@ static sabok_status head_problem(struct head *h, const struct config *c, sabok_e
                      name, names[1], names[2], names[3]);
 }
 
-// What a cross-encoder does to its score: the last part of the Python name that sentence-transformers stores, new or
-// old; else sigmoid for one label.
-static sabok_status head_rank_act(struct head *h, const struct config *c, sabok_error *err) {
-    const char *name = NULL;
+// What a cross-encoder does to its score: the last part of the Python name that sentence-transformers stores, in one of
+// three places by its version, the newest being `said`; else sigmoid for one label.
+static sabok_status head_rank_act(struct head *h, const struct config *c, const char *said,
+                                  sabok_error *err) {
+    const char *name = said && strncmp(said, "torch.", 6) == 0 ? said : NULL;
     struct config *st = NULL;
-    TRY(config_object(c, "sentence_transformers", &st, err));
+    if (!name) TRY(config_object(c, "sentence_transformers", &st, err));
     if (st) TRY(config_string(st, "activation_fn", &name, err));
     if (!name) TRY(config_string(c, "sbert_ce_default_activation_function", &name, err));
     h->rank_act = h->labels == 1 ? ACT_SIGMOID : ACT_NONE;
@@ -119,7 +120,8 @@ static sabok_status head_rank_act(struct head *h, const struct config *c, sabok_
     return act_find(word, config_where(c), &h->rank_act, err);
 }
 
-sabok_status head_configure(struct head *h, const struct config *c, struct arena *arena, sabok_error *err) {
+sabok_status head_configure(struct head *h, const struct config *c, const char *rank_activation,
+                            struct arena *arena, sabok_error *err) {
     const char *const *names = NULL;
     size_t n = 0;
     TRY(config_strings(c, "architectures", &names, &n, err));
@@ -136,7 +138,7 @@ sabok_status head_configure(struct head *h, const struct config *c, struct arena
     TRY(config_bool(c, "tie_word_embeddings", &h->tied, err));
     TRY(head_problem(h, c, err));
     TRY(head_labels(h, c, arena, err));
-    return head_rank_act(h, c, err);
+    return head_rank_act(h, c, rank_activation, err);
 }
 
 static void head_mask_weights(struct head *h, const struct head_names *names, const struct encoder_config *c,

@@ -114,8 +114,9 @@ struct head_names {
     enum act mask_act;     // ACT_NONE: the encoder's own
 };
 const char *head_name(enum head_kind kind);
-// Names of labels live in the arena or with c.
-sabok_status head_configure(struct head *h, const struct config *c, struct arena *arena, sabok_error *err);
+// Names of labels live in the arena or with c. rank_activation: of the sentence-transformers folder, or NULL.
+sabok_status head_configure(struct head *h, const struct config *c, const char *rank_activation,
+                            struct arena *arena, sabok_error *err);
 // Whether the weights that may be stored in several ways are there in one of them.
 sabok_status head_loaded(const struct head *h, const struct head_names *names, const char *where,
                          sabok_error *err);
@@ -179,6 +180,7 @@ struct sabok_model {
     struct tensor_store *store;
     struct arena names;
     sabok_tokenizer *tokenizer;
+    bool segments; // of the tokenizer's are told to the encoder, else all are 0
     size_t max_seq_length;
     size_t embed_width;
     uint64_t parameters;

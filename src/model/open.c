@@ -48,33 +48,26 @@ static const char *open_last_part(const char *path, size_t *length) {
     return path + begin;
 }
 
-// tokenizer_config.json's model_max_length; files say 1e30 when they mean "none".
-static sabok_status open_model_max_length(const struct sabok_model *m, uint64_t *out, sabok_error *err) {
+// tokenizer_config.json; *out stays NULL when there is none.
+static sabok_status open_tokenizer_config(const struct sabok_model *m, struct config **out,
+                                          sabok_error *err) {
     char *path = open_path(m->folder, "tokenizer_config.json");
     if (!path) return error_memory(err, m->folder);
-    sabok_status status = SABOK_OK;
-    if (file_exists(path)) {
-        struct config *c = config_open(path, err);
-        double length = 0;
-        status = c     ? config_double(c, "model_max_length", 0, 1e40, &length, err)
-                 : err ? err->code
-                       : SABOK_EFORMAT;
-        if (status == SABOK_OK && length >= 1 && length < 1e9) *out = (uint64_t)length;
-        config_close(c);
-    }
+    const bool there = file_exists(path);
+    if (there) *out = config_open(path, err);
     mem_free(path);
-    return status;
+    return !there || *out ? SABOK_OK : err ? err->code : SABOK_EFORMAT;
 }
 
-// The sentence-transformers file wins over what tokenizer files say; positions bound both.
-static sabok_status open_lengths(struct sabok_model *m, sabok_error *err) {
+// The sentence-transformers file wins over what tokenizer files say; positions bound both. model_max_length is 1e30 where
+// files mean "none".
+static sabok_status open_lengths(struct sabok_model *m, const struct config *tokenizer, sabok_error *err) {
     const uint64_t positions = m->config.positions - m->config.position_first;
     uint64_t length = m->sentence.max_seq_length;
-    if (length == 0 && m->folder) {
-        length = positions;
-        uint64_t said = positions;
-        TRY(open_model_max_length(m, &said, err));
-        if (said < length) length = said;
+    if (length == 0 && tokenizer) {
+        double said = 0;
+        TRY(config_double(tokenizer, "model_max_length", 0, 1e40, &said, err));
+        if (said >= 1 && said < (double)positions) length = (uint64_t)said;
     }
     if (length == 0) length = positions;
     if (length > positions) {
@@ -85,6 +78,47 @@ static sabok_status open_lengths(struct sabok_model *m, sabok_error *err) {
     }
     m->max_seq_length = (size_t)length;
     return SABOK_OK;
+}
+
+// Whether a class of tokenizers has token_type_ids among its names, as of transformers 5.
+static bool open_class_has_segments(const char *class) {
+    static const char *const names[] = {
+        "Bert",   "Electra",           "LayoutLM",           "MobileBert", "SqueezeBert", "ConvBert",
+        "Lxmert", "DPRContextEncoder", "DPRQuestionEncoder", "Deberta",    "DebertaV2",   "FNet"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const size_t n = strlen(names[i]);
+        if (strncmp(class, names[i], n) != 0) continue;
+        if (strcmp(class + n, "Tokenizer") == 0 || strcmp(class + n, "TokenizerFast") == 0) return true;
+    }
+    return false;
+}
+
+// The tokenizer's model_input_names say whether the model is told the segments of a text: by that key, else by the class
+// that the tokenizer's config, the model's config or the type of the model names.
+static sabok_status open_segments(struct sabok_model *m, const struct config *tokenizer, sabok_error *err) {
+    const char *const *names = NULL, *class = NULL;
+    size_t n = 0;
+    if (tokenizer) {
+        TRY(config_strings(tokenizer, "model_input_names", &names, &n, err));
+        TRY(config_string(tokenizer, "tokenizer_class", &class, err));
+    }
+    for (size_t i = 0; i < n; i++)
+        m->segments = m->segments || strcmp(names[i], "token_type_ids") == 0;
+    if (names) return SABOK_OK;
+    if (!class && m->config_file) TRY(config_string(m->config_file, "tokenizer_class", &class, err));
+    const char *type = m->family->model_type;
+    m->segments =
+        class ? open_class_has_segments(class) : strcmp(type, "bert") == 0 || strcmp(type, "electra") == 0;
+    return SABOK_OK;
+}
+
+static sabok_status open_tokenizer_said(struct sabok_model *m, sabok_error *err) {
+    struct config *tokenizer = NULL;
+    if (m->folder) TRY(open_tokenizer_config(m, &tokenizer, err));
+    sabok_status status = open_lengths(m, tokenizer, err);
+    if (status == SABOK_OK) status = open_segments(m, tokenizer, err);
+    config_close(tokenizer);
+    return status;
 }
 
 static sabok_status open_tokenizer_fits(const struct sabok_model *m, sabok_error *err) {
@@ -157,7 +191,7 @@ static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *o
     TRY(m->family->configure(&m->config, m->config_file, err));
     m->weights.layers = mem_zalloc(m->config.stored_layers * sizeof *m->weights.layers);
     if (!m->weights.layers) return error_memory(err, m->name);
-    TRY(head_configure(&m->head, m->config_file, &m->names, err));
+    TRY(head_configure(&m->head, m->config_file, m->sentence.rank_activation, &m->names, err));
     TRY(open_modules(m, err));
     TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
     if (m->store) TRY(head_loaded(&m->head, &m->family->heads, m->folder, err));
@@ -184,7 +218,7 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
     if (!path) {
         TRY(open_preset(m, opts->config, err));
         TRY(open_weights(m, opts, err));
-        return open_lengths(m, err);
+        return open_tokenizer_said(m, err);
     }
     TRY(open_folder(m, opts, err));
     // The tokenizer's files are read while the weights are packed.
@@ -201,7 +235,7 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
     }
     if (m->sentence.lower_case) TRY(tokenizer_set_lower_case(m->tokenizer, err));
     TRY(open_tokenizer_fits(m, err));
-    TRY(open_lengths(m, err));
+    TRY(open_tokenizer_said(m, err));
     tokenizer_set_max_length(m->tokenizer, m->max_seq_length);
     return SABOK_OK;
 }

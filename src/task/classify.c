@@ -96,6 +96,7 @@ sabok_status sabok_classify(const sabok_model *m, const char *const *texts, size
     struct text_source source;
     TRY(head_require(m, HEAD_CLASSIFY, "text-classification", err));
     TRY(stream_source(m, texts, n, &opts->input, &source, err));
+    source.pair_optional = true; // as the reference's tokenizer takes one pair
     const size_t labels = (size_t)m->head.labels;
     struct classify c = {
         .m = m,

@@ -70,6 +70,7 @@ static bool tokenize_one(struct tokenize_job *job, unsigned thread, size_t i, st
     struct text_pair t = {{NULL, source->pairs ? source->pairs[i] : NULL}, {0, 0}};
     if (!tokenize_text(job, i, joined, &t.text[0], &t.length[0])) return false;
     if (t.text[1]) t.length[1] = source->pair_lengths ? source->pair_lengths[i] : strlen(t.text[1]);
+    if (source->pair_optional && t.length[1] == 0) t.text[1] = NULL;
     struct token_ids *list = &job->s->lists[thread];
     struct token_scratch *scratch = job->s->scratch[thread];
     job->owner[i] = thread;
@@ -140,7 +141,7 @@ sabok_status sequences_tokenize(struct sequences *s, const sabok_model *m, const
     }
     for (size_t i = 0; ok && i < s->n; i++) {
         s->ids[i] = s->lists[job.owner[i]].ids + job.begin[i];
-        s->types[i] = s->lists[job.owner[i]].types + job.begin[i];
+        s->types[i] = m->segments ? s->lists[job.owner[i]].types + job.begin[i] : NULL;
     }
     mem_free(job.owner);
     mem_free(job.begin);
@@ -271,7 +272,7 @@ sabok_status sequences_take(struct sequences *s, const sabok_model *m, const sab
     for (size_t i = 0; i < n; i++) {
         const sabok_encoding *e = sabok_encodings_get(encodings, i);
         s->ids[i] = e->ids;
-        s->types[i] = e->type_ids;
+        s->types[i] = m->segments ? e->type_ids : NULL;
         s->length[i] = (uint32_t)e->length;
     }
     return SABOK_OK;

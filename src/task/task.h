@@ -19,6 +19,7 @@ struct text_source {
     const size_t *lengths;      // or NULL
     const char *const *pairs;   // [n]: the second text of each; or NULL
     const size_t *pair_lengths; // or NULL
+    bool pair_optional;         // an empty second text is none
     size_t n;
     const char *prompt;          // put before each (first) text; NULL: none
     sabok_truncation truncation; // default: longest first

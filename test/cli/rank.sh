@@ -20,6 +20,11 @@ case_task_rerank() {
     sed 's/^{/{"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",/' "$model/config.json" >old/config.json
     "$sabok" run rerank new t.csv --query "a dog" >logits
     "$sabok" run rerank old t.csv --query "a dog" | cmp - logits
+    cp -r "$model" newest
+    printf '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]' >newest/modules.json
+    printf '{"transformer_task": "sequence-classification"}' >newest/sentence_bert_config.json
+    printf '{"activation_fn": "torch.nn.modules.linear.Identity", "prompts": {}}' >newest/config_sentence_transformers.json
+    "$sabok" run rerank newest t.csv --query "a dog" | cmp - logits
     grep -o '"score": [^,]*' want | cut -d' ' -f2 >a
     grep -o '"score": [^,]*' logits | awk '{ print 1 / (1 + exp(-$2)) }' OFMT=%.9g >b
     lines a 3

@@ -287,11 +287,34 @@ static void test_settings(void **state) {
     crafted_remove(folder);
 }
 
+// What sentence-transformers 5 and later save of a cross-encoder.
+static void test_cross_encoder(void **state) {
+    (void)state;
+    const char *folder = crafted_folder();
+    crafted_text(folder, "modules.json",
+                 "[" MODULE("", "sentence_transformers.base.modules.transformer.Transformer") "]");
+    crafted_text(folder, "sentence_bert_config.json", "{\"transformer_task\":\"sequence-classification\"}");
+    crafted_text(folder, "config_sentence_transformers.json",
+                 "{\"activation_fn\":\"torch.nn.modules.activation.Tanh\"}");
+    struct sentence_folder s = good(folder);
+    assert_true(s.cross_encoder);
+    assert_int_equal(s.count, 2);
+    assert_int_equal(s.modules[1].pooling, POOLING_MEAN);
+    assert_string_equal(s.rank_activation, "torch.nn.modules.activation.Tanh");
+    sentence_close(&s);
+    crafted_text(folder, "modules.json", two);
+    mkdir(crafted_path(folder, "1_Pooling"), 0700);
+    crafted_text(folder, "1_Pooling/config.json", "{}");
+    refused(folder, SABOK_EFORMAT, "found 2 modules, expected the Transformer alone");
+    crafted_remove(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_modules),      cmocka_unit_test(test_module_paths_of_versions),
         cmocka_unit_test(test_modules_refused), cmocka_unit_test(test_pooling_spellings),
         cmocka_unit_test(test_dense),           cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_cross_encoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,7 @@ struct args {
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
+    bool windows; // --stride is given
     size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
     double seconds;
     unsigned dtype, device, input_format, output_format, truncation, similarity, function,
@@ -90,6 +91,7 @@ struct option {
     const char *const *choices; // NULL-ended
     const char *alias;          // another spelling, not shown
     bool files;                 // the value is a file name, for completion
+    size_t given;               // place of a bool that tells a value of 0 from none; 0: no such
 };
 
 // A row of a table; after the help come the fields that are not always there, `.alias = "x"`.

@@ -122,6 +122,7 @@ static void value_shapes(const struct option *o, const char *text, struct shapes
 
 static void option_set(const struct option *o, const char *text, struct args *args) {
     void *place = (char *)args + o->place;
+    if (o->given) *(bool *)((char *)args + o->given) = true;
     switch (o->kind) {
     case OPTION_FLAG:
         *(bool *)place = strcmp(text, "true") == 0;

@@ -13,6 +13,10 @@ static const struct option tag_options[] = {
         "max give each word one label before.",
         .choices = aggregation_choices),
     OPTION("ignore_labels", OPTION_NAMES, ignore_labels, "NAME", "Labels that are not printed; default O."),
+    OPTION(
+        "stride", OPTION_COUNT, stride, "N",
+        "Texts of any length, in windows that share N tokens with the next; needs an aggregation strategy.",
+        .given = offsetof(struct args, windows)),
 };
 const struct option_group group_tag = {"Entities", tag_options, COUNT(tag_options)};
 
@@ -46,6 +50,8 @@ static bool tag_group(void *ctx, const sabok_model *model, const struct rows *ro
         .aggregation = (sabok_aggregation)t->args->aggregation,
         .ignore_labels = t->args->ignore_labels.items,
         .ignore_count = t->args->ignore_labels.count,
+        .windows = t->args->windows,
+        .stride = t->args->stride,
     };
     text_options(t->args, rows, &t->parted, &opts.input);
     opts.input.text_at_fault = &fault;

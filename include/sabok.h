@@ -281,6 +281,10 @@ typedef struct sabok_tag_opts {
     sabok_aggregation aggregation;
     const char *const *ignore_labels; // [ignore_count]: entities that are left out; NULL: "O"
     size_t ignore_count;
+    // A text of any length, in windows of max_length tokens of which two neighbours share `stride`, fewer than a window
+    // holds. Where entities of windows overlap, the longest stays. SABOK_EINVAL with SABOK_AGGREGATE_NONE.
+    bool windows;
+    size_t stride;
 } sabok_tag_opts;
 
 // Receives the entities of one text, in order.

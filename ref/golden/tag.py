@@ -70,12 +70,21 @@ def texts() -> list[str]:
     return _FIXED + [" ".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 9))) for _ in range(50 - len(_FIXED))]
 
 
+def long_texts() -> list[str]:
+    """Some begin with blanks, whose tokens have no characters where offsets are trimmed."""
+    rng = random.Random(5)
+    return ["", *(["", "   ", " 東 ½ "][n % 3] + " ".join(rng.choice(_WORDS) for _ in range(n)) for n in range(3, 61, 2))]
+
+
 def _tokenizer(root: Path, kind: Kind) -> Tokenizer:
     if not kind.tokenizer:
         return bert_tokenizer(bert_vocab())
     tok = Tokenizer.from_file(str(root / "tokenizer" / kind.tokenizer / "tokenizer.json"))
-    tok.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    if kind.model == "Roberta":
+        tok.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    else:
+        tok.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
     return tok
 
 
@@ -105,9 +114,23 @@ def _case(pipe, text: str, **options: object) -> dict[str, object]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of "words" that a vocabulary without prefixes does not know
             found = pipe(text, **options)
-    except Exception as error:
+    except BaseException as error:  # the tokenizer's own is no Exception
         return {**line, "error": str(error)}
     return {**line, "entities": [{**entity, "score": round(float(entity["score"]), 9)} for entity in found]}
+
+
+def _windows(pipe, kind: Kind) -> list[dict[str, object]]:
+    """Long texts, each with a stride; and what the reference refuses."""
+    lines = []
+    long = long_texts()
+    for i, text in enumerate(long):
+        ignored = {"ignore_labels": []} if i % 5 == 0 else {}
+        lines.append(_case(pipe, text, aggregation_strategy=STRATEGIES[1 + i % 4], stride=(0, 1, 3, 8, 15)[i // 4 % 5], **ignored))
+    for text in ("a cat", long[-1]):
+        for stride in (LENGTH - 3, LENGTH - 2, LENGTH - 1, LENGTH):
+            lines.append(_case(pipe, text, aggregation_strategy="first", stride=stride))
+        lines.append(_case(pipe, text, aggregation_strategy="none", stride=2))
+    return lines
 
 
 def write_tag(root: Path, kind: Kind) -> None:
@@ -118,6 +141,7 @@ def write_tag(root: Path, kind: Kind) -> None:
         for strategy in STRATEGIES:
             ignored = {} if i % 3 else {"ignore_labels": [[], ["O", kind.labels[1]]][i % 2]}
             lines.append(_case(pipe, text, aggregation_strategy=strategy, **ignored))
+    lines += _windows(pipe, kind)
     with open(folder / "cases.jsonl", "w", encoding="utf-8") as out:
         out.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     for path in folder.iterdir():

@@ -24,8 +24,11 @@ struct tagging {
     const size_t *lengths;    // or NULL
     size_t first;             // number of its first text
     const sabok_encodings *encodings;
-    struct arena arena; // of one text
-    bool pieces;        // tokens inside a word are spelt with a prefix
+    struct arena arena;  // of one sequence
+    struct arena words;  // of one text
+    sabok_entity *found; // [count], of the windows of one text so far
+    size_t count, cap, windows;
+    bool pieces; // tokens inside a word are spelt with a prefix
     uint32_t unk;
     sabok_entities_fn *fn;
     void *ctx;
@@ -182,22 +185,64 @@ static bool label_ignored(const sabok_tag_opts *opts, const char *label) {
     return false;
 }
 
-static sabok_status tag_text(struct tagging *t, const sabok_encoding *e, const float *logits,
-                             sabok_error *err) {
+// Adds the entities of one sequence to those found.
+static sabok_status tag_sequence(struct tagging *t, const sabok_encoding *e, const float *logits,
+                                 sabok_error *err) {
     arena_reset(&t->arena);
-    size_t count = 0, kept = 0;
+    size_t count = 0;
     struct span *spans = arena_alloc(&t->arena, (e->length + 1) * sizeof *spans);
-    sabok_entity *entities = arena_alloc(&t->arena, (e->length + 1) * sizeof *entities);
-    if (!spans || !entities || tokens_read(t, e, logits, spans, &count) != SABOK_OK)
-        return error_memory(err, t->m->name);
+    if (!spans || tokens_read(t, e, logits, spans, &count) != SABOK_OK) return error_memory(err, t->m->name);
     if (t->opts->aggregation > SABOK_AGGREGATE_SIMPLE) TRY(words_make(t, spans, &count, err));
     if (t->opts->aggregation != SABOK_AGGREGATE_NONE) TRY(groups_make(t, spans, &count, err));
+    if (!mem_grow((void **)&t->found, &t->cap, t->count + count + 1, sizeof *t->found))
+        return error_memory(err, t->m->name);
     for (size_t i = 0; i < count; i++) {
         const struct span *s = &spans[i];
         if (label_ignored(t->opts, s->label)) continue;
-        entities[kept++] = (sabok_entity){s->label, s->score, s->word, s->index, {s->begin, s->end}};
+        const char *word = arena_copy(&t->words, s->word, strlen(s->word));
+        if (!word) return error_memory(err, t->m->name);
+        t->found[t->count++] = (sabok_entity){s->label, s->score, word, s->index, {s->begin, s->end}};
     }
-    if (t->fn(t->ctx, t->first + e->text, entities, kept) != 0) return stream_stopped(t->m, err);
+    return SABOK_OK;
+}
+
+// In the order of their beginnings, else of the windows. What is found is nearly in order, so insertion is quick.
+static void found_sort(struct tagging *t) {
+    for (size_t i = 1; i < t->count; i++) {
+        const sabok_entity e = t->found[i];
+        size_t j = i;
+        for (; j > 0 && t->found[j - 1].span.begin > e.span.begin; j--)
+            t->found[j] = t->found[j - 1];
+        t->found[j] = e;
+    }
+}
+
+// Of entities that overlap, as those of two windows do, the longest stays; of equal ones the one with the best score.
+static void found_merge(struct tagging *t) {
+    if (t->count == 0) return;
+    found_sort(t);
+    size_t kept = 0;
+    sabok_entity best = t->found[0];
+    // As in the reference, the first is held against itself: one without characters comes twice.
+    for (size_t i = 0; i < t->count; i++) {
+        const sabok_entity e = t->found[i];
+        const size_t length = e.span.end - e.span.begin, most = best.span.end - best.span.begin;
+        if (e.span.begin >= best.span.end) {
+            t->found[kept++] = best;
+            best = e;
+        } else if (length > most || (length == most && e.score > best.score)) {
+            best = e;
+        }
+    }
+    t->found[kept++] = best;
+    t->count = kept;
+}
+
+static sabok_status text_give(struct tagging *t, size_t text, sabok_error *err) {
+    if (t->windows > 1) found_merge(t);
+    if (t->fn(t->ctx, t->first + text, t->found, t->count) != 0) return stream_stopped(t->m, err);
+    arena_reset(&t->words);
+    t->count = t->windows = 0;
     return SABOK_OK;
 }
 
@@ -206,16 +251,24 @@ static sabok_status tag_part(void *ctx, const struct stream_part *part, sabok_er
     const float *logits = part->rows; // [tokens, labels]
     for (size_t i = part->begin; i < part->end; i++) {
         const sabok_encoding *e = sabok_encodings_get(t->encodings, i);
-        TRY(tag_text(t, e, logits, err));
+        const sabok_encoding *next = sabok_encodings_get(t->encodings, i + 1);
+        TRY(tag_sequence(t, e, logits, err));
+        t->windows++;
+        if (!next || next->text != e->text) TRY(text_give(t, e->text, err));
         logits += e->length * (size_t)t->m->head.labels;
     }
     return SABOK_OK;
 }
 
-static sabok_status tag_window(struct tagging *t, const struct text_source *source, size_t n,
-                               sabok_error *err) {
+static sabok_status tag_texts(struct tagging *t, const struct text_source *source, size_t n,
+                              sabok_error *err) {
     const sabok_tokenize_opts opts = {
-        .text_lengths = t->lengths, .truncation = source->truncation, .max_length = source->max_length};
+        .text_lengths = t->lengths,
+        .truncation = t->opts->windows ? SABOK_TRUNCATE_LONGEST_FIRST : source->truncation,
+        .max_length = source->max_length,
+        .stride = t->opts->stride,
+        .overflow = t->opts->windows,
+    };
     sabok_encodings *encodings = sabok_tokenize(t->m->tokenizer, t->texts, NULL, n, &opts, err);
     if (!encodings) return err->code;
     const struct stream stream = {.kind = PROGRAM_TAG,
@@ -232,6 +285,21 @@ static sabok_status tag_window(struct tagging *t, const struct text_source *sour
     return status;
 }
 
+static sabok_status tag_check(const sabok_model *m, const sabok_tag_opts *opts,
+                              const struct text_source *source, sabok_error *err) {
+    if (opts->input.pairs)
+        return error_set(err, SABOK_EINVAL, m->name, "token-classification: found pairs, expected texts");
+    if (!opts->windows && opts->stride > 0)
+        return error_set(err, SABOK_EINVAL, m->name, "stride %zu without windows", opts->stride);
+    if (opts->windows && opts->aggregation == SABOK_AGGREGATE_NONE)
+        return error_set(err, SABOK_EINVAL, m->name,
+                         "stride with aggregation_strategy none, expected simple, first, average or max");
+    if (opts->windows && opts->stride >= source->max_length)
+        return error_set(err, SABOK_EINVAL, m->name, "stride %zu, expected less than max_length, %zu",
+                         opts->stride, source->max_length);
+    return SABOK_OK;
+}
+
 sabok_status sabok_tag(const sabok_model *m, const char *const *texts, size_t n, const sabok_tag_opts *opts,
                        sabok_entities_fn *fn, void *ctx, sabok_error *err) {
     static const sabok_tag_opts defaults;
@@ -241,18 +309,20 @@ sabok_status sabok_tag(const sabok_model *m, const char *const *texts, size_t n,
     if (!err) err = &ignored;
     TRY(head_require(m, HEAD_TAG, "token-classification", err));
     TRY(stream_source(m, texts, n, &opts->input, &source, err));
-    if (opts->input.pairs)
-        return error_set(err, SABOK_EINVAL, m->name, "token-classification: found pairs, expected texts");
+    TRY(tag_check(m, opts, &source, err));
     struct tagging t = {.m = m, .opts = opts, .fn = fn, .ctx = ctx};
     t.pieces = tokenizer_has_prefix(m->tokenizer);
     t.unk = tokenizer_unk(m->tokenizer);
     arena_init(&t.arena, (size_t)64 << 10);
+    arena_init(&t.words, (size_t)16 << 10);
     sabok_status status = SABOK_OK;
     for (; status == SABOK_OK && t.first < n; t.first += TAG_TEXTS) {
         t.texts = texts + t.first;
         t.lengths = source.lengths ? source.lengths + t.first : NULL;
-        status = tag_window(&t, &source, size_min(TAG_TEXTS, n - t.first), err);
+        status = tag_texts(&t, &source, size_min(TAG_TEXTS, n - t.first), err);
     }
     arena_free(&t.arena);
+    arena_free(&t.words);
+    mem_free(t.found);
     return status;
 }

@@ -72,3 +72,24 @@ case_task_tag() {
     expect 0 "$sabok" run ner "$model" t.txt --truncate
     lines out 2
 }
+
+# Windows: a stride of 0 is one, too. The last entity is far behind the first window.
+case_task_tag_stride() {
+    model=$golden/tag/words
+    i=0
+    while [ $i -lt 40 ]; do
+        printf 'the cat '
+        i=$((i + 1))
+    done >t.txt
+    for stride in 0 7; do
+        expect 0 "$sabok" run ner "$model" t.txt --stride $stride --aggregation_strategy simple --ignore_labels ""
+        lines out 1
+        grep -q '"end": 319}\]$' out
+    done
+    fails 1 "t.txt: line 1: words: 82 tokens" "$sabok" run ner "$model" t.txt --aggregation_strategy simple
+    fails 1 "stride with aggregation_strategy none" "$sabok" run ner "$model" t.txt --stride 0
+    fails 1 "stride 24, expected less than max_length, 24" \
+        "$sabok" run ner "$model" t.txt --stride 24 --aggregation_strategy max
+    fails 1 "stride 8, expected less than max_length, 8" \
+        "$sabok" run ner "$model" t.txt --stride 8 --aggregation_strategy max --max_length 8
+}

@@ -12,7 +12,7 @@
 #define ENTITIES_MAX 256
 
 static const char *case_folder;
-static size_t case_line;
+static size_t case_line, refused;
 
 #define FAIL(...)                                                                                            \
     do {                                                                                                     \
@@ -32,7 +32,8 @@ struct golden {
     char names[NAMES_MAX][32];
     const char *ignored[NAMES_MAX];
     size_t ignored_count, count, calls;
-    bool has_ignored;
+    uint64_t stride;
+    bool has_ignored, windows, error;
     struct expected entities[ENTITIES_MAX];
 };
 
@@ -87,6 +88,12 @@ static void read_case(struct json *j, struct golden *g) {
             g->aggregation = read_aggregation(j);
         } else if (json_text_is(key, "ignore_labels")) {
             read_ignored(j, g);
+        } else if (json_text_is(key, "stride")) {
+            g->windows = true;
+            assert_true(json_u64(j, &g->stride));
+        } else if (json_text_is(key, "error")) {
+            g->error = true; // what it says is the reference's own
+            assert_true(json_skip(j));
         } else {
             assert_true(json_text_is(key, "entities") && json_array_begin(j));
             while (json_item(j))
@@ -130,8 +137,17 @@ static void run_case(const sabok_model *m, struct golden *g) {
         .aggregation = g->aggregation,
         .ignore_labels = g->has_ignored ? g->ignored : NULL,
         .ignore_count = g->ignored_count,
+        .windows = g->windows,
+        .stride = (size_t)g->stride,
     };
-    if (sabok_tag(m, &text, 1, &opts, check_entities, g, &err) != SABOK_OK) FAIL("%s", err.message);
+    const sabok_status status = sabok_tag(m, &text, 1, &opts, check_entities, g, &err);
+    if (g->error) {
+        if (status != SABOK_EINVAL || !strstr(err.message, "stride")) FAIL("no refusal: %s", err.message);
+        assert_int_equal(g->calls, 0);
+        refused++;
+        return;
+    }
+    if (status != SABOK_OK) FAIL("%s", err.message);
     assert_int_equal(g->calls, 1);
 }
 
@@ -175,14 +191,36 @@ static void test_golden_cases(void **state) {
     size_t folders = 0;
     for (struct dirent *e; (e = readdir(dir));) {
         if (e->d_name[0] == '.' || (only && strcmp(only, e->d_name) != 0)) continue;
-        assert_true(check_folder(e->d_name) >= 250);
+        assert_true(check_folder(e->d_name) >= 290);
         folders++;
     }
     closedir(dir);
     assert_true(folders == 3 || only);
+    assert_true(refused >= 4 * folders);
+}
+
+static void check_refused(const sabok_model *m, const sabok_tag_opts *opts, const char *message) {
+    static struct golden g;
+    const char *const text = "a cat";
+    sabok_error err = {0};
+    assert_int_equal(sabok_tag(m, &text, 1, opts, check_entities, &g, &err), SABOK_EINVAL);
+    if (!strstr(err.message, message)) fail_msg("\"%s\", expected \"%s\"", err.message, message);
+    assert_int_equal(g.calls, 0);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    const char *const pair = "a dog";
+    sabok_error err = {0};
+    sabok_model *m = sabok_open(FOLDER "/words", NULL, &err);
+    if (!m) fail_msg("%s", err.message);
+    check_refused(m, &(sabok_tag_opts){.input = {.pairs = &pair}}, "found pairs");
+    check_refused(m, &(sabok_tag_opts){.aggregation = SABOK_AGGREGATE_MAX, .stride = 2}, "without windows");
+    check_refused(m, &(sabok_tag_opts){.windows = true}, "aggregation_strategy none");
+    sabok_close(m);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_cases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_cases), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,13 @@ os.environ.setdefault("RUST_BACKTRACE", "0")  # the reference panics on some tru
 ROOT = Path(__file__).resolve().parent.parent / "test" / "golden"
 
 
+def make_torch(_wanted: str) -> None:
+    from golden.torch_bin import write_torch
+
+    write_torch(ROOT / "torch", ROOT)
+    print("torch: files of torch.save, and the same tensors as safetensors")
+
+
 def make_models(wanted: str) -> None:
     import torch
 
@@ -121,6 +128,8 @@ def main() -> int:
         make_folders(wanted)
     return 0
 
+
+PARTS["torch"] = make_torch
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -60,8 +60,23 @@ struct tensor_out { // safetensors_writer.c
 sabok_status safetensors_write(const char *path, const struct tensor_out *tensors, size_t n,
                                const char *const (*metadata)[2], size_t metadata_count, sabok_error *err);
 
+// ---- torch.c
+// A state_dict as torch.save writes it; the rules are in docs/formats.md. Tensors may share bytes. Those whose elements
+// do not lie in a row in the file are copies.
+struct torch_file;
+struct torch_file *torch_open(const char *path, bool read, sabok_error *err);
+// The same over bytes in memory (borrowed).
+struct torch_file *torch_parse(const uint8_t *data, size_t size, const char *where, sabok_error *err);
+void torch_close(struct torch_file *f);
+size_t torch_count(const struct torch_file *f);
+const struct tensor_entry *torch_get(const struct torch_file *f, size_t i); // in the order of the state_dict
+const struct tensor_entry *torch_find(const struct torch_file *f, const char *name);
+// The entry's bytes are not needed in memory any more.
+void torch_drop(const struct torch_file *f, const struct tensor_entry *e);
+
 // ---- store.c
-// All tensors of a model folder: model.safetensors, or the shards that model.safetensors.index.json names.
+// All tensors of a model folder: model.safetensors, or the shards that model.safetensors.index.json names; without
+// either, pytorch_model.bin, or the shards that pytorch_model.bin.index.json names.
 struct tensor_store;
 struct tensor_store *store_open(const char *folder, bool read, sabok_error *err);
 void store_close(struct tensor_store *s);

@@ -4,15 +4,23 @@
 
 #include <string.h>
 
-#define STORE_FILE "model.safetensors"
-#define STORE_INDEX "model.safetensors.index.json"
+// The kinds of weights, in the order in which they are looked for: a folder with several is read as the first.
+static const struct store_kind {
+    const char *file, *index;
+    bool torch;
+} store_kinds[] = {
+    {"model.safetensors", "model.safetensors.index.json", false},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json", true},
+};
+
 #define INDEX_MAX ((size_t)256 << 20) // bytes of an index
 #define SHARD_NAME_MAX 255
 
 struct shard {
     const char *name; // without the folder
     char *path;
-    struct safetensors *file;
+    struct safetensors *file; // this, or
+    struct torch_file *torch; // this
 };
 
 // One line of the index: this tensor is in that shard.
@@ -25,12 +33,25 @@ struct placing {
 
 struct tensor_store {
     struct arena arena;
+    const struct store_kind *kind;
     struct shard *shards;
     size_t shard_count, shard_cap;
     struct tensor_entry *entries;
     size_t count, cap;
     uint32_t *by_name;
 };
+
+static size_t shard_entries(const struct shard *s) {
+    return s->torch ? torch_count(s->torch) : safetensors_count(s->file);
+}
+
+static const struct tensor_entry *shard_get(const struct shard *s, size_t i) {
+    return s->torch ? torch_get(s->torch, i) : safetensors_get(s->file, i);
+}
+
+static const struct tensor_entry *shard_find(const struct shard *s, const char *name) {
+    return s->torch ? torch_find(s->torch, name) : safetensors_find(s->file, name);
+}
 
 static sabok_status store_add(struct tensor_store *s, const struct tensor_entry *e, size_t file,
                               sabok_error *err) {
@@ -48,8 +69,11 @@ static sabok_status shard_open(struct tensor_store *s, const char *folder, const
     struct shard shard = {.name = name, .path = arena_printf(&s->arena, "%s/%s", folder, name)};
     if (!shard.path) return error_memory(err, folder);
     sabok_error local = {0};
-    shard.file = safetensors_open(shard.path, read, &local);
-    if (!shard.file) {
+    if (s->kind->torch)
+        shard.torch = torch_open(shard.path, read, &local);
+    else
+        shard.file = safetensors_open(shard.path, read, &local);
+    if (!shard.torch && !shard.file) {
         if (err) *err = local;
         return local.code ? local.code : SABOK_EIO;
     }
@@ -58,10 +82,9 @@ static sabok_status shard_open(struct tensor_store *s, const char *folder, const
 }
 
 static sabok_status store_single(struct tensor_store *s, const char *folder, bool read, sabok_error *err) {
-    TRY(shard_open(s, folder, STORE_FILE, read, err));
-    const struct safetensors *file = s->shards[0].file;
-    for (size_t i = 0; i < safetensors_count(file); i++)
-        TRY(store_add(s, safetensors_get(file, i), 0, err));
+    TRY(shard_open(s, folder, s->kind->file, read, err));
+    for (size_t i = 0; i < shard_entries(&s->shards[0]); i++)
+        TRY(store_add(s, shard_get(&s->shards[0], i), 0, err));
     return SABOK_OK;
 }
 
@@ -175,7 +198,7 @@ static sabok_status index_take(struct tensor_store *s, const struct index *index
     char shown[QUOTE_TEXT], shard[QUOTE_TEXT];
     for (size_t i = 0; i < index->count; i++) {
         const struct placing *p = &index->placings[i];
-        const struct tensor_entry *e = safetensors_find(s->shards[p->file].file, p->tensor);
+        const struct tensor_entry *e = shard_find(&s->shards[p->file], p->tensor);
         if (!e)
             return error_at(err, SABOK_ENOTFOUND, index->path, p->at,
                             "tensor '%s': not found in '%s', where the index places it",
@@ -197,8 +220,8 @@ static sabok_status store_check_extra(const struct tensor_store *s, sabok_error 
     size_t ignored = 0;
     char shown[QUOTE_TEXT];
     for (size_t f = 0; f < s->shard_count; f++)
-        for (size_t i = 0; i < safetensors_count(s->shards[f].file); i++) {
-            const struct tensor_entry *e = safetensors_get(s->shards[f].file, i);
+        for (size_t i = 0; i < shard_entries(&s->shards[f]); i++) {
+            const struct tensor_entry *e = shard_get(&s->shards[f], i);
             const struct tensor_entry *listed = store_find(s, e->name);
             if (!listed) {
                 ignored++;
@@ -235,22 +258,31 @@ static sabok_status store_sort(struct tensor_store *s, const char *folder, sabok
     return s->by_name ? SABOK_OK : error_memory(err, folder);
 }
 
-static sabok_status store_load(struct tensor_store *s, const char *folder, bool read, sabok_error *err) {
-    const char *single = arena_printf(&s->arena, "%s/%s", folder, STORE_FILE);
-    const char *index = arena_printf(&s->arena, "%s/%s", folder, STORE_INDEX);
-    if (!single || !index) return error_memory(err, folder);
-    if (file_exists(index)) {
-        if (file_exists(single))
-            log_message(SABOK_LOG_WARNING, "%s: ignored, because %s is there", single, STORE_INDEX);
-        TRY(store_index(s, folder, index, read, err));
-        TRY(store_sort(s, folder, err));
-        return store_check_extra(s, err);
+// The first kind of which a file is there. An index wins over a single file.
+static sabok_status store_choose(struct tensor_store *s, const char *folder, const char **index,
+                                 sabok_error *err) {
+    for (size_t i = 0; i < COUNT(store_kinds); i++) {
+        const char *single = arena_printf(&s->arena, "%s/%s", folder, store_kinds[i].file);
+        *index = arena_printf(&s->arena, "%s/%s", folder, store_kinds[i].index);
+        if (!single || !*index) return error_memory(err, folder);
+        const bool has_single = file_exists(single), has_index = file_exists(*index);
+        if (!has_single && !has_index) continue;
+        if (has_single && has_index)
+            log_message(SABOK_LOG_WARNING, "%s: ignored, because %s is there", single, store_kinds[i].index);
+        s->kind = &store_kinds[i];
+        if (!has_index) *index = NULL;
+        return SABOK_OK;
     }
-    if (!file_exists(single))
-        return error_set(err, SABOK_ENOTFOUND, folder, "found no weights, expected %s or %s", STORE_FILE,
-                         STORE_INDEX);
-    TRY(store_single(s, folder, read, err));
-    return store_sort(s, folder, err);
+    return error_set(err, SABOK_ENOTFOUND, folder, "found no weights, expected %s, %s, %s or %s",
+                     store_kinds[0].file, store_kinds[0].index, store_kinds[1].file, store_kinds[1].index);
+}
+
+static sabok_status store_load(struct tensor_store *s, const char *folder, bool read, sabok_error *err) {
+    const char *index = NULL;
+    TRY(store_choose(s, folder, &index, err));
+    TRY(index ? store_index(s, folder, index, read, err) : store_single(s, folder, read, err));
+    TRY(store_sort(s, folder, err));
+    return index ? store_check_extra(s, err) : SABOK_OK;
 }
 
 struct tensor_store *store_open(const char *folder, bool read, sabok_error *err) {
@@ -267,8 +299,10 @@ struct tensor_store *store_open(const char *folder, bool read, sabok_error *err)
 
 void store_close(struct tensor_store *s) {
     if (!s) return;
-    for (size_t i = 0; i < s->shard_count; i++)
+    for (size_t i = 0; i < s->shard_count; i++) {
         safetensors_close(s->shards[i].file);
+        torch_close(s->shards[i].torch);
+    }
     mem_free(s->shards);
     mem_free(s->entries);
     mem_free(s->by_name);
@@ -305,5 +339,9 @@ const char *store_path(const struct tensor_store *s, const struct tensor_entry *
 }
 
 void store_drop(const struct tensor_store *s, const struct tensor_entry *e) {
-    safetensors_drop(s->shards[e->file].file, e);
+    const struct shard *shard = &s->shards[e->file];
+    if (shard->torch)
+        torch_drop(shard->torch, e);
+    else
+        safetensors_drop(shard->file, e);
 }

@@ -36,7 +36,8 @@ static void refused(const char *folder, sabok_status code, const char *message) 
 static void test_single(void **state) {
     (void)state;
     const char *folder = crafted_folder();
-    refused(folder, SABOK_ENOTFOUND, "found no weights, expected model.safetensors or " INDEX);
+    refused(folder, SABOK_ENOTFOUND,
+            "found no weights, expected model.safetensors, " INDEX ", pytorch_model.bin or ");
     crafted_shard(folder, "model.safetensors", "{\"b\":" F32(0, 4) ",\"a\":" F32(4, 8) "}", 8);
     for (int read = 0; read < 2; read++) {
         struct tensor_store *s = store_open(folder, read, NULL);
@@ -135,6 +136,45 @@ static void test_index_against_shards(void **state) {
     // A shard that is no safetensors file.
     crafted_text(folder, "s2.safetensors", "{}");
     refused(folder, SABOK_EFORMAT, "s2.safetensors: byte");
+    crafted_remove(folder);
+}
+
+#define TORCH SABOK_TEST_DIR "/golden/torch/"
+
+// A folder with both kinds is read as safetensors; without these, the index of the other kind wins over its single file.
+static void test_torch(void **state) {
+    (void)state;
+    static const char *const names[] = {"pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin",
+                                        "pytorch_model-00002-of-00002.bin"};
+    const char *folder = crafted_folder();
+    assert_int_equal(symlink(TORCH "mixed.bin", crafted_path(folder, "pytorch_model.bin")), 0);
+    struct tensor_store *s = good(folder);
+    assert_non_null(store_find(s, "turned"));
+    assert_string_equal(store_path(s, store_get(s, 0)), crafted_path(folder, "pytorch_model.bin"));
+    for (size_t i = 0; i < store_count(s); i++)
+        store_drop(s, store_get(s, i));
+    store_close(s);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char path[600];
+        snprintf(path, sizeof path, TORCH "%s", names[i]);
+        assert_int_equal(symlink(path, crafted_path(folder, names[i])), 0);
+    }
+    s = good(folder);
+    assert_null(store_find(s, "turned"));
+    const struct tensor_entry *e = store_find(s, "embeddings.word_embeddings.weight");
+    assert_non_null(e);
+    assert_string_equal(store_path(s, e), crafted_path(folder, names[1]));
+    assert_non_null(store_find(s, "pooler.dense.weight"));
+    store_close(s);
+    unlink(crafted_path(folder, names[2]));
+    refused(folder, SABOK_ENOTFOUND, names[2]);
+    assert_int_equal(symlink(TORCH "mixed.safetensors", crafted_path(folder, names[2])), 0);
+    refused(folder, SABOK_EFORMAT, "found neither a zip archive nor the pickles of torch.save");
+    crafted_shard(folder, "model.safetensors", ONE("a"), 4);
+    s = good(folder);
+    assert_int_equal(store_count(s), 1);
+    assert_non_null(store_find(s, "a"));
+    store_close(s);
     crafted_remove(folder);
 }
 
@@ -268,6 +308,7 @@ int main(void) {
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_index_wins_bugs82),
         cmocka_unit_test(test_index_against_shards),
+        cmocka_unit_test(test_torch),
         cmocka_unit_test(test_index_json),
         cmocka_unit_test(test_index_attacks),
         cmocka_unit_test(test_special_files),

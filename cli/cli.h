@@ -3,7 +3,7 @@
 //   main.c        picks the verb          option.c     reads the arguments by the verb's tables
 //   verb.c        the list of verbs       help.c, manual.c, completion.c  print those tables
 //   groups.c      options that verbs share
-//   run.c eval.c inspect.c tokenize.c bench.c pull.c help.c   one file per verb; embed.c, ... one per task of `run`
+//   run.c eval.c inspect.c tokenize.c bench.c pull.c convert.c help.c   one file per verb; embed.c, ... one per task of `run`
 //   texts.c       input, row by row       sink.c       output, whole or not at all
 //   stream.c      what the tasks over texts have in common
 #ifndef SABOK_CLI_H
@@ -33,6 +33,9 @@ const char *nearest_hint(const char *word, const char *prefix, const char *const
 
 // ---- signals (interrupt.c): a signal throws half-written output away and ends the program
 void interrupt_start(void);
+// From now on the first signal only notes its number, for a verb that has to clear up itself; the second ends the program.
+void interrupt_defer(void);
+int interrupt_asked(void); // 0: no signal yet
 double now_seconds(void);
 
 // ---- options
@@ -55,7 +58,7 @@ struct shapes {
 struct args {
     struct strings positionals;
     const char *task, *model, *config, *output, *isa, *prompt, *prompt_name, *column_subset, *kernel;
-    const char *revision, *local_dir;
+    const char *revision, *local_dir, *max_shard_size;
     struct strings include, exclude, ignore_labels;
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
     struct sizes batch_sizes, sequence_lengths;
@@ -66,6 +69,7 @@ struct args {
     unsigned dtype, device, input_format, output_format, truncation, similarity, function,
         aggregation; // indices of choices
     bool pin, no_mmap, quiet, normalize, no_header, json, program, weights, cpu, help, timing, plain;
+    bool overwrite;
     bool no_truncation, no_special, overflow, peak, cold, truncate, all_scores;
     bool tokenizer;
 };
@@ -156,6 +160,7 @@ void manual_print(FILE *out);
 bool completion_print(FILE *out, const char *shell); // false: no such shell
 
 extern const struct verb verb_run, verb_eval, verb_inspect, verb_tokenize, verb_bench, verb_pull, verb_help;
+extern const struct verb verb_convert;
 // The tasks, one file each; run.c and eval.c list them.
 int embed_run(const struct args *args);
 int features_run(const struct args *args);

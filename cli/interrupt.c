@@ -4,13 +4,29 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
+
+static atomic_bool deferred;
+static atomic_int asked; // the signal; 0: none
+
+void interrupt_defer(void) {
+    atomic_store(&deferred, true);
+}
+
+int interrupt_asked(void) {
+    return atomic_load(&asked);
+}
 
 static void *interrupt_wait(void *ctx) {
     const sigset_t *set = ctx;
     int number = 0;
     if (sigwait(set, &number) != 0) return NULL;
+    if (atomic_load(&deferred)) {
+        atomic_store(&asked, number);
+        if (sigwait(set, &number) != 0) return NULL;
+    }
     sink_abandon();
     if (number == SIGINT) {
         static const char line[] = "sabok: interrupted\n";

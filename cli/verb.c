@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct verb *const verbs[] = {
-    &verb_run, &verb_eval, &verb_tokenize, &verb_inspect, &verb_bench, &verb_pull, &verb_help,
+    &verb_run, &verb_eval, &verb_tokenize, &verb_inspect, &verb_bench, &verb_pull, &verb_convert, &verb_help,
 };
 const size_t verb_count = COUNT(verbs);
 

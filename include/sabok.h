@@ -174,6 +174,23 @@ typedef struct sabok_pull_opts {
 // the environment that count.
 SABOK_API char *sabok_pull(const char *id, const sabok_pull_opts *opts, sabok_error *err);
 
+// ---- other forms of a model
+
+typedef struct sabok_convert_opts {
+    sabok_dtype dtype;       // of floating tensors: DEFAULT (as they are), FLOAT32, FLOAT16 or BFLOAT16
+    uint64_t max_shard_size; // bytes of tensors a file; 0: 5 * 10^9. A larger tensor has a file of its own
+    bool overwrite;          // replace the model's folder that is there
+    sabok_pull_fn *progress; // bytes written and of how many
+    void *ctx;
+} sabok_convert_opts;
+
+// Writes a model, named as for sabok_open, as a new folder: safetensors weights, configs and tokenizer files. The folder
+// appears under its name when it is complete; after an error there is nothing. Warnings go to the log: weights that the
+// model needs and does not have, tensors that it has and does not use (they are kept), values that a narrower type turns
+// infinite. opts NULL: defaults. SABOK_EINVAL when `out` is there and is not to be replaced.
+SABOK_API sabok_status sabok_convert(const char *path, const char *out, const sabok_convert_opts *opts,
+                                     sabok_error *err);
+
 // ---- embedding
 
 typedef struct sabok_embed_opts {

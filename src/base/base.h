@@ -150,6 +150,14 @@ sabok_status out_close(struct out_file *f, bool commit, sabok_error *err); // al
 // For tests: the k-th write, fsync or rename from now fails with `error_number` (a short write when 0).
 void out_fail_at(uint64_t k, int error_number);
 
+// A folder under a temporary name beside the final one, into which the caller writes; commit gives it its name. With
+// `replace` the model's folder that is there goes when the new one takes its place, and is whole until then; without, a
+// name that is there is refused. NULL on error. (outfolder.c)
+struct out_folder;
+struct out_folder *out_folder_open(const char *path, bool replace, sabok_error *err);
+const char *out_folder_path(const struct out_folder *f);
+sabok_status out_folder_close(struct out_folder *f, bool commit, sabok_error *err); // always frees f
+
 // ---- json (json.c,
 // jsonw.c) Strict pull reader over a buffer (RFC 8259, UTF-8 checked, depth at most 64, duplicate keys
 // reported by the caller who cares). Sticky error: after a failure every call returns false / JSON_ERROR.

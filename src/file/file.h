@@ -53,7 +53,22 @@ struct tensor_out { // safetensors_writer.c
     const uint64_t *dims;
     size_t rank;
     const void *data;
+    bool cast; // floating data of another type, converted while it is written: rounded to nearest even
+    enum dtype stored; // that type
 };
+bool tensor_out_bytes(const struct tensor_out *t, size_t *bytes); // false: they overflow
+// Told after some bytes have been written; false stops with SABOK_ECANCELED.
+typedef bool safetensors_wrote_fn(void *ctx, size_t bytes);
+struct safetensors_out {
+    const char *path;
+    const struct tensor_out *tensors;
+    size_t n;
+    const char *const (*metadata)[2];
+    size_t metadata_count;
+    safetensors_wrote_fn *wrote; // or NULL
+    void *ctx;
+};
+sabok_status safetensors_save(const struct safetensors_out *out, sabok_error *err);
 // Writes a file, whole or not at all (temporary name, fsync, rename): tensors in the reference writer's
 // order, by falling type rank, then name; header padded so that data starts on a multiple of 8. Names that
 // the reader would refuse are refused here.
@@ -78,6 +93,7 @@ void torch_drop(const struct torch_file *f, const struct tensor_entry *e);
 // All tensors of a model folder: model.safetensors, or the shards that model.safetensors.index.json names; without
 // either, pytorch_model.bin, or the shards that pytorch_model.bin.index.json names.
 struct tensor_store;
+bool store_there(const char *folder); // whether it has weights of any kind
 struct tensor_store *store_open(const char *folder, bool read, sabok_error *err);
 void store_close(struct tensor_store *s);
 size_t store_count(const struct tensor_store *s);
@@ -86,6 +102,11 @@ const struct tensor_entry *store_find(const struct tensor_store *s, const char *
 const char *store_path(const struct tensor_store *s, const struct tensor_entry *e);    // the file it is in
 // The entry's bytes have been copied elsewhere: its whole pages may leave memory.
 void store_drop(const struct tensor_store *s, const struct tensor_entry *e);
+
+// ---- convert.c
+// sabok_convert of a folder, whose options are good.
+sabok_status convert_folder(const char *folder, const char *out, const sabok_convert_opts *opts,
+                            sabok_error *err);
 
 // ---- config.c
 // One JSON object, read whole: top-level keys, typed getters that check ranges. Errors name file, key, value

@@ -1,6 +1,7 @@
 // Writer of safetensors files: the narrow form of docs/formats.md, byte for byte what the reference writes.
 #include "file/file.h"
 
+#include <math.h>
 #include <string.h>
 
 // The reference orders tensors by falling rank of their type; the rank never falls when the size rises.
@@ -18,7 +19,7 @@ static int compare_tensors(const void *ctx, uint32_t a, uint32_t b) {
     return rank_x != rank_y ? rank_y - rank_x : strcmp(x->name, y->name);
 }
 
-static bool tensor_bytes(const struct tensor_out *t, size_t *bytes) {
+bool tensor_out_bytes(const struct tensor_out *t, size_t *bytes) {
     *bytes = 1;
     for (size_t i = 0; i < t->rank; i++)
         if (!mul_ok(*bytes, (size_t)t->dims[i], bytes)) return false;
@@ -54,12 +55,8 @@ static void put_tensor(struct json_out *o, const struct tensor_out *t, size_t be
 }
 
 struct writing {
-    const char *path;
-    const struct tensor_out *tensors;
-    size_t n;
+    const struct safetensors_out *out;
     const uint32_t *order;
-    const char *const (*metadata)[2];
-    size_t metadata_count;
 };
 
 // Length, JSON and padding into `header`; checked by the reader's own rules.
@@ -67,13 +64,13 @@ static sabok_status header_build(const struct writing *w, struct buf *header, sa
     struct json_out o = {0};
     size_t data = 0;
     json_out_begin(&o, '{');
-    if (w->metadata_count) put_metadata(&o, w->metadata, w->metadata_count);
-    for (size_t i = 0; i < w->n; i++) {
-        const struct tensor_out *t = &w->tensors[w->order[i]];
+    if (w->out->metadata_count) put_metadata(&o, w->out->metadata, w->out->metadata_count);
+    for (size_t i = 0; i < w->out->n; i++) {
+        const struct tensor_out *t = &w->out->tensors[w->order[i]];
         size_t bytes, begin = data;
-        if (!tensor_bytes(t, &bytes) || !add_ok(data, bytes, &data)) {
+        if (!tensor_out_bytes(t, &bytes) || !add_ok(data, bytes, &data)) {
             json_out_free(&o);
-            return error_set(err, SABOK_EINVAL, w->path, "tensor '%s': its size overflows", t->name);
+            return error_set(err, SABOK_EINVAL, w->out->path, "tensor '%s': its size overflows", t->name);
         }
         put_tensor(&o, t, begin, data);
     }
@@ -87,25 +84,76 @@ static sabok_status header_build(const struct writing *w, struct buf *header, sa
     }
     bool failed = o.failed || header->failed;
     json_out_free(&o);
-    if (failed) return error_memory(err, w->path);
+    if (failed) return error_memory(err, w->out->path);
     if (!add_ok(header->size, data, &total))
-        return error_set(err, SABOK_EINVAL, w->path, "the size of the file overflows");
-    return safetensors_check((const uint8_t *)header->data, total, w->path, err);
+        return error_set(err, SABOK_EINVAL, w->out->path, "the size of the file overflows");
+    return safetensors_check((const uint8_t *)header->data, total, w->out->path, err);
+}
+
+#define PIECE ((size_t)1 << 18) // elements converted at a time
+
+static sabok_status piece_write(const struct writing *w, struct out_file *f, const void *data, size_t bytes,
+                                sabok_error *err) {
+    TRY(out_write(f, data, bytes, err));
+    if (!w->out->wrote || w->out->wrote(w->out->ctx, bytes)) return SABOK_OK;
+    return error_set(err, SABOK_ECANCELED, w->out->path, "stopped");
+}
+
+// n elements by way of float32, as torch does it; there is room for n in both. Gives how many were finite and are no more.
+static size_t piece_cast(const struct tensor_out *t, const uint8_t *in, size_t n, float *floats,
+                         uint16_t *narrow) {
+    size_t lost = 0;
+    dtype_to_f32(floats, in, t->stored, n);
+    for (size_t i = 0; i < n && t->dtype != DT_F32; i++) {
+        narrow[i] = t->dtype == DT_F16 ? f32_to_f16(floats[i]) : f32_to_bf16(floats[i]);
+        const uint16_t infinite = t->dtype == DT_F16 ? 0x7c00 : 0x7f80;
+        lost += (narrow[i] & 0x7fff) == infinite && !isinf(floats[i]);
+    }
+    return lost;
+}
+
+static sabok_status tensor_cast(const struct writing *w, const struct tensor_out *t, size_t bytes,
+                                struct out_file *f, sabok_error *err) {
+    const size_t items = bytes / dtype_bytes(t->dtype);
+    float *floats = mem_array(size_min(items, PIECE), sizeof *floats);
+    uint16_t *narrow = mem_array(size_min(items, PIECE), sizeof *narrow);
+    sabok_status status = floats && narrow ? SABOK_OK : error_memory(err, w->out->path);
+    size_t lost = 0;
+    for (size_t at = 0; at < items && status == SABOK_OK; at += PIECE) {
+        const size_t n = size_min(items - at, PIECE);
+        lost += piece_cast(t, (const uint8_t *)t->data + at * dtype_bytes(t->stored), n, floats, narrow);
+        const void *data = t->dtype == DT_F32 ? (const void *)floats : narrow;
+        status = piece_write(w, f, data, n * dtype_bytes(t->dtype), err);
+    }
+    if (lost)
+        log_message(SABOK_LOG_WARNING,
+                    "%s: tensor '%s': %zu values are beyond the range of %s and become infinite",
+                    w->out->path, t->name, lost, dtype_name(t->dtype));
+    mem_free(floats);
+    mem_free(narrow);
+    return status;
+}
+
+static sabok_status tensor_write(const struct writing *w, const struct tensor_out *t, struct out_file *f,
+                                 sabok_error *err) {
+    size_t bytes = 0;
+    tensor_out_bytes(t, &bytes);
+    if (t->cast && t->stored != t->dtype) return tensor_cast(w, t, bytes, f, err);
+    const size_t piece = PIECE * sizeof(float);
+    for (size_t at = 0; at < bytes; at += piece)
+        TRY(piece_write(w, f, (const uint8_t *)t->data + at, size_min(bytes - at, piece), err));
+    return SABOK_OK;
 }
 
 static sabok_status file_write(const struct writing *w, sabok_error *err) {
     struct buf header = {0};
     sabok_status status = header_build(w, &header, err);
-    struct out_file *f = status == SABOK_OK ? out_open(w->path, err) : NULL;
+    struct out_file *f = status == SABOK_OK ? out_open(w->out->path, err) : NULL;
     if (status == SABOK_OK && !f) status = err && err->code ? err->code : SABOK_EIO;
     if (f) {
         status = out_write(f, header.data, header.size, err);
-        for (size_t i = 0; i < w->n && status == SABOK_OK; i++) {
-            const struct tensor_out *t = &w->tensors[w->order[i]];
-            size_t bytes = 0;
-            tensor_bytes(t, &bytes);
-            if (bytes) status = out_write(f, t->data, bytes, err);
-        }
+        for (size_t i = 0; i < w->out->n && status == SABOK_OK; i++)
+            status = tensor_write(w, &w->out->tensors[w->order[i]], f, err);
         if (status == SABOK_OK)
             status = out_close(f, true, err);
         else
@@ -115,19 +163,20 @@ static sabok_status file_write(const struct writing *w, sabok_error *err) {
     return status;
 }
 
-sabok_status safetensors_write(const char *path, const struct tensor_out *tensors, size_t n,
-                               const char *const (*metadata)[2], size_t metadata_count, sabok_error *err) {
+sabok_status safetensors_save(const struct safetensors_out *out, sabok_error *err) {
     sabok_error local = {0};
-    uint32_t *order = order_new(n, compare_tensors, tensors);
-    if (!order) return error_memory(err, path);
-    struct writing w = {.path = path,
-                        .tensors = tensors,
-                        .n = n,
-                        .order = order,
-                        .metadata = metadata,
-                        .metadata_count = metadata_count};
+    uint32_t *order = order_new(out->n, compare_tensors, out->tensors);
+    if (!order) return error_memory(err, out->path);
+    struct writing w = {.out = out, .order = order};
     sabok_status status = file_write(&w, &local);
     if (status != SABOK_OK && err) *err = local;
     mem_free(order);
     return status;
+}
+
+sabok_status safetensors_write(const char *path, const struct tensor_out *tensors, size_t n,
+                               const char *const (*metadata)[2], size_t metadata_count, sabok_error *err) {
+    const struct safetensors_out out = {
+        .path = path, .tensors = tensors, .n = n, .metadata = metadata, .metadata_count = metadata_count};
+    return safetensors_save(&out, err);
 }

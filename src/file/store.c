@@ -285,6 +285,20 @@ static sabok_status store_load(struct tensor_store *s, const char *folder, bool 
     return index ? store_check_extra(s, err) : SABOK_OK;
 }
 
+bool store_there(const char *folder) {
+    bool there = false;
+    for (size_t i = 0; i < COUNT(store_kinds); i++) {
+        struct buf single = {0}, index = {0};
+        buf_printf(&single, "%s/%s", folder, store_kinds[i].file);
+        buf_printf(&index, "%s/%s", folder, store_kinds[i].index);
+        // Out of memory, opening says so.
+        there |= single.failed || index.failed || file_exists(single.data) || file_exists(index.data);
+        buf_free(&single);
+        buf_free(&index);
+    }
+    return there;
+}
+
 struct tensor_store *store_open(const char *folder, bool read, sabok_error *err) {
     struct tensor_store *s = mem_zalloc(sizeof *s);
     if (!s) {

@@ -126,6 +126,43 @@ sabok_status model_load(struct sabok_model *m, sabok_error *err) {
     return l.v.status;
 }
 
+// ---- names
+
+struct names_visitor {
+    struct visitor v;
+    const struct sabok_model *m;
+    struct model_names *out;
+    bool *used; // [store_count]
+};
+
+static void names_add(struct buf *b, size_t *count, const char *name) {
+    char shown[QUOTE_TEXT];
+    if ((*count)++ < NAMES_LISTED)
+        buf_printf(b, "%s\"%s\"", *count > 1 ? ", " : "", quote_text(name, strlen(name), shown));
+}
+
+static sabok_status names_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {
+    struct names_visitor *n = (struct names_visitor *)(void *)v;
+    const char *name = spec->name;
+    const struct tensor_store *store = load_store(n->m, w, &name);
+    const bool own = store == n->m->store;
+    const struct tensor_entry *e = load_find(store, own ? n->m->family->prefix : "", name);
+    if (e && own) n->used[e - store_get(store, 0)] = true;
+    if (!e && !spec->optional) names_add(&n->out->missing, &n->out->missing_count, spec->name);
+    return SABOK_OK;
+}
+
+sabok_status model_compare_names(struct sabok_model *m, struct model_names *out, sabok_error *err) {
+    struct names_visitor n = {.v = {.visit = names_visit}, .m = m, .out = out};
+    n.used = mem_zalloc(store_count(m->store));
+    if (!n.used) return error_memory(err, m->folder);
+    model_weights(m, &n.v);
+    for (size_t i = 0; i < store_count(m->store); i++)
+        if (!n.used[i]) names_add(&out->unused, &out->unused_count, store_get(m->store, i)->name);
+    mem_free(n.used);
+    return SABOK_OK;
+}
+
 void model_drop_packed(void *ctx, const struct weight *w) {
     const struct sabok_model *m = ctx;
     const char *name = w->name;

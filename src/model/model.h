@@ -212,6 +212,15 @@ struct sabok_model *model_new(const char *name, size_t name_length, unsigned thr
 // load.c: finds each weight in the store (with and without the family's prefix, old and new norm names),
 // checks its shape, and leaves f32 values or the stored bytes. Missing weights are listed by name.
 sabok_status model_load(struct sabok_model *m, sabok_error *err);
+// What the model of a folder needs and the folder lacks, and what it has beyond that: the first few names, quoted, with
+// commas between. An error: there is no family or config to compare with.
+#define NAMES_LISTED 20
+struct model_names {
+    struct buf missing, unused;
+    size_t missing_count, unused_count;
+};
+sabok_status model_compare(const char *folder, struct model_names *out, sabok_error *err);          // open.c
+sabok_status model_compare_names(struct sabok_model *m, struct model_names *out, sabok_error *err); // load.c
 // Random weights for measuring.
 sabok_status model_randomize(struct sabok_model *m, uint64_t seed, sabok_error *err);
 void model_drop_packed(void *ctx, const struct weight *w); // pack_done_fn over a sabok_model

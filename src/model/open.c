@@ -186,13 +186,18 @@ static sabok_status open_folder(struct sabok_model *m, const sabok_open_opts *op
     return m->store ? SABOK_OK : err ? err->code : SABOK_EFORMAT;
 }
 
-static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
+// All that the config says: family, sizes, head, modules. No weight has values yet.
+static sabok_status open_shape(struct sabok_model *m, sabok_error *err) {
     TRY(family_find(m->config_file, &m->family, err));
     TRY(m->family->configure(&m->config, m->config_file, err));
     m->weights.layers = mem_zalloc(m->config.stored_layers * sizeof *m->weights.layers);
     if (!m->weights.layers) return error_memory(err, m->name);
     TRY(head_configure(&m->head, m->config_file, m->sentence.rank_activation, &m->names, err));
-    TRY(open_modules(m, err));
+    return open_modules(m, err);
+}
+
+static sabok_status open_weights(struct sabok_model *m, const sabok_open_opts *opts, sabok_error *err) {
+    TRY(open_shape(m, err));
     TRY(m->store ? model_load(m, err) : model_randomize(m, opts->seed, err));
     if (m->store) TRY(head_loaded(&m->head, &m->family->heads, m->folder, err));
     if (m->family->prepare) TRY(m->family->prepare(&m->weights, &m->config, err));
@@ -285,6 +290,17 @@ sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_err
     if (status == SABOK_OK) return m;
     sabok_close(m);
     return NULL;
+}
+
+sabok_status model_compare(const char *folder, struct model_names *out, sabok_error *err) {
+    struct sabok_model *m = model_new("model", 5, 1, false, err);
+    if (!m) return err->code;
+    m->folder = mem_copy_string(folder);
+    sabok_status status = m->folder ? open_folder(m, &(sabok_open_opts){0}, err) : error_memory(err, folder);
+    if (status == SABOK_OK) status = open_shape(m, err);
+    if (status == SABOK_OK) status = model_compare_names(m, out, err);
+    sabok_close(m);
+    return status;
 }
 
 static sabok_status close_visit(struct visitor *v, struct weight *w, const struct weight_spec *spec) {

@@ -4,7 +4,7 @@ case_help() {
     expect 0 "$sabok" --version
     grep -q '^sabok [0-9.]*$' out
     expect 0 "$sabok" --help
-    for verb in run eval tokenize inspect bench pull help; do
+    for verb in run eval tokenize inspect bench pull convert help; do
         grep -q "^  $verb " out
         "$sabok" $verb --help >text
         contains text "usage: sabok $verb"

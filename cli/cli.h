@@ -61,6 +61,9 @@ struct args {
     const char *revision, *local_dir, *max_shard_size;
     struct strings include, exclude, ignore_labels;
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
+    struct strings candidate_labels;
+    const char *hypothesis_template;
+    bool multi_label;
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
     bool windows; // --stride is given
@@ -169,6 +172,8 @@ int sts_run(const struct args *args);
 int classify_run(const struct args *args);
 int tag_run(const struct args *args);
 int rerank_run(const struct args *args);
+int zero_shot_run(const struct args *args);
+extern const struct option_group group_zero_shot;
 extern const struct option_group group_similarity, group_sts, group_classify, group_tag, group_rerank;
 
 // ---- the library, with the command's options

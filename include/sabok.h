@@ -312,6 +312,23 @@ SABOK_API sabok_status sabok_tag(const sabok_model *model, const char *const *te
                                  const sabok_tag_opts *opts, sabok_entities_fn *fn, void *ctx,
                                  sabok_error *err);
 
+typedef struct sabok_zero_shot_opts {
+    sabok_text_opts input;               // truncate is implied, pairs are SABOK_EINVAL
+    const char *const *candidate_labels; // [candidate_count], one at least
+    size_t candidate_count;
+    const char *hypothesis_template; // a label stands in place of {}; NULL: "This example is {}."
+    bool multi_label;                // each label is scored for itself, else the scores sum to 1
+} sabok_zero_shot_opts;
+
+// zero-shot-classification, by a classifier of natural language inference: a text is read with the hypothesis of each
+// candidate label, and its score is that of the label whose name in label2id begins with "entail" (else, with a warning, of the
+// last). fn receives all candidates as labels, the best first; id is the candidate's number, and of equal scores the later comes
+// first, as in transformers. A text is cut so that its hypothesis stays whole; a hypothesis too long for the model and a template
+// without a place for the label are SABOK_EINVAL.
+SABOK_API sabok_status sabok_zero_shot(const sabok_model *model, const char *const *texts, size_t n,
+                                       const sabok_zero_shot_opts *opts, sabok_labels_fn *fn, void *ctx,
+                                       sabok_error *err);
+
 typedef struct sabok_ranked {
     size_t corpus_id; // the number of the text
     float score;

@@ -77,6 +77,13 @@ def make_metrics(_wanted: str) -> None:
     print("metric.jsonl: correlations")
 
 
+def make_zero(_wanted: str) -> None:
+    from golden.zero import write_zero
+
+    write_zero(ROOT)
+    print("zero_shot.jsonl: labels chosen by the caller")
+
+
 def make_tag(wanted: str) -> None:
     import torch
 
@@ -109,6 +116,7 @@ PARTS = {
     "unicode": make_unicode,
     "tokenizer": make_tokenizers,
     "metric": make_metrics,
+    "zero": make_zero,
     "tag": make_tag,
     "rank": make_ranks,
     "pair": make_pairs,

@@ -192,6 +192,7 @@ struct sabok_model {
     pthread_mutex_t session_lock;
     struct session *idle;
     size_t idle_count;
+    atomic_bool entailment_told; // that no label is called so, by zero-shot classification
 };
 
 // Every weight of the model: the encoder's, then the Dense modules'.

@@ -1,23 +1,8 @@
 // Labels of pairs against the pipeline, within 1e-5, in folders that say differently whether the model is told the
 // segments of a pair (test/golden/pair.jsonl).
-#include "base/folder.h"
-#include "sabok.h"
+#include "task/variant.h"
 
 #include <math.h>
-
-#include <jansson.h>
-
-static void put_json(const struct folder *f, const char *name, const json_t *value) {
-    char *text = json_dumps(value, 0);
-    folder_put(f, name, text, strlen(text));
-    free(text);
-}
-
-static void link_golden(const struct folder *f, const char *name) {
-    char path[FOLDER_PATH], golden[FOLDER_PATH];
-    snprintf(golden, sizeof golden, SABOK_TEST_DIR "/golden/bert-head-nli/%s", name);
-    assert_int_equal(symlink(golden, folder_join(f, name, path)), 0);
-}
 
 static int check_labels(void *ctx, size_t text, const sabok_label *labels, size_t count) {
     const json_t *want = json_object_get(ctx, "labels");
@@ -39,14 +24,8 @@ static int check_labels(void *ctx, size_t text, const sabok_label *labels, size_
 static void check_folder(const json_t *line) {
     struct folder f;
     sabok_error err = {0};
-    folder_make(&f);
-    link_golden(&f, "model.safetensors");
-    link_golden(&f, "tokenizer.json");
-    put_json(&f, "config.json", json_object_get(line, "config"));
-    const json_t *tokenizer = json_object_get(line, "tokenizer_config");
-    if (json_is_object(tokenizer)) put_json(&f, "tokenizer_config.json", tokenizer);
-    sabok_model *m = sabok_open(f.path, NULL, &err);
-    if (!m) fail_msg("%s", err.message);
+    sabok_model *m =
+        variant_open(&f, json_object_get(line, "config"), json_object_get(line, "tokenizer_config"));
     const json_t *pairs = json_object_get(line, "pairs");
     assert_int_equal(json_array_size(pairs), 5);
     for (size_t i = 0; i < json_array_size(pairs); i++) {

@@ -61,7 +61,7 @@ struct args {
     const char *revision, *local_dir, *max_shard_size;
     struct strings include, exclude, ignore_labels;
     struct strings inputs, texts, text_pairs, columns, pairs, queries;
-    struct strings candidate_labels;
+    struct strings candidate_labels, query_files;
     const char *hypothesis_template;
     bool multi_label;
     struct sizes batch_sizes, sequence_lengths;
@@ -173,7 +173,9 @@ int classify_run(const struct args *args);
 int tag_run(const struct args *args);
 int rerank_run(const struct args *args);
 int zero_shot_run(const struct args *args);
-extern const struct option_group group_zero_shot;
+int search_run(const struct args *args);
+extern const struct option_group group_zero_shot, group_search;
+extern const char *const similarity_choices[]; // in the order of enum sabok_similarity_fn
 extern const struct option_group group_similarity, group_sts, group_classify, group_tag, group_rerank;
 
 // ---- the library, with the command's options
@@ -258,6 +260,9 @@ struct timing {
 // sabok_embed of all fields of the rows into out.
 sabok_status timed_embed(const sabok_model *model, const struct rows *rows, const sabok_embed_opts *base,
                          struct timing *timing, float *out, sabok_error *err);
+// Adds what embedding all fields of the rows took.
+void timing_add(struct timing *timing, const sabok_model *model, const struct rows *rows, size_t max_length,
+                double seconds);
 void timing_print(const struct timing *t);
 
 // ---- output (sink.c): one a run. Functions return false after a failure, which they print once.

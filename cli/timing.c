@@ -20,15 +20,20 @@ static double tokens_of(const sabok_model *model, const struct rows *rows, size_
     return tokens;
 }
 
+void timing_add(struct timing *timing, const sabok_model *model, const struct rows *rows, size_t max_length,
+                double seconds) {
+    timing->embed_s += seconds;
+    timing->texts += (double)(rows->n * rows->width);
+    if (timing->wanted) timing->tokens += tokens_of(model, rows, max_length);
+}
+
 sabok_status timed_embed(const sabok_model *model, const struct rows *rows, const sabok_embed_opts *base,
                          struct timing *timing, float *out, sabok_error *err) {
     sabok_embed_opts opts = *base;
     opts.text_lengths = rows->lengths;
     const double start = now_seconds();
     const sabok_status status = sabok_embed(model, rows->fields, rows->n * rows->width, &opts, out, err);
-    timing->embed_s += now_seconds() - start;
-    timing->texts += (double)(rows->n * rows->width);
-    if (timing->wanted) timing->tokens += tokens_of(model, rows, base->max_seq_length);
+    timing_add(timing, model, rows, base->max_seq_length, now_seconds() - start);
     return status;
 }
 

@@ -396,6 +396,34 @@ typedef enum sabok_similarity_fn {
 SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_t nb, size_t width,
                                 sabok_similarity_fn fn, float *out);
 
+// ---- semantic search
+
+typedef struct sabok_search sabok_search; // used by one thread at a time
+
+typedef struct sabok_search_opts {
+    sabok_embed_opts
+        embed; // of queries and texts; text_lengths is of the queries. With neither prompt nor prompt_name
+               // the model's own prompts "query" and "document" are used, where it has them
+    sabok_similarity_fn similarity;
+    size_t top_k; // most hits of a query; 0: 10
+} sabok_search_opts;
+
+typedef struct sabok_hit {
+    size_t corpus_id; // the number of the text, of all that were added
+    float score;
+} sabok_hit;
+
+// Embeds n queries, for a search through a corpus of any size: its memory does not grow with the corpus, as only the best
+// are kept. NULL on error; the errors are sabok_embed's. The model must outlive the search.
+SABOK_API sabok_search *sabok_search_new(const sabok_model *model, const char *const *queries, size_t n,
+                                         const sabok_search_opts *opts, sabok_error *err);
+// Looks through the next n texts; lengths [n], or NULL. After an error the search can only be freed.
+SABOK_API sabok_status sabok_search_add(sabok_search *search, const char *const *texts, const size_t *lengths,
+                                        size_t n, sabok_error *err);
+// The hits of a query so far into out [top_k], the best first, of equal scores the earlier text; how many.
+SABOK_API size_t sabok_search_hits(const sabok_search *search, size_t query, sabok_hit *out);
+SABOK_API void sabok_search_free(sabok_search *search); // NULL is allowed
+
 // ---- tokenizing
 
 typedef struct sabok_tokenizer sabok_tokenizer; // shared

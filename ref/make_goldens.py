@@ -84,6 +84,13 @@ def make_zero(_wanted: str) -> None:
     print("zero_shot.jsonl: labels chosen by the caller")
 
 
+def make_search(_wanted: str) -> None:
+    from golden.search import write_search
+
+    write_search(ROOT)
+    print("search.jsonl: the texts nearest to queries")
+
+
 def make_tag(wanted: str) -> None:
     import torch
 
@@ -117,6 +124,7 @@ PARTS = {
     "tokenizer": make_tokenizers,
     "metric": make_metrics,
     "zero": make_zero,
+    "search": make_search,
     "tag": make_tag,
     "rank": make_ranks,
     "pair": make_pairs,

@@ -112,11 +112,23 @@ static sabok_status open_segments(struct sabok_model *m, const struct config *to
     return SABOK_OK;
 }
 
+// A table of one row serves every segment.
+static sabok_status open_segments_fit(const struct sabok_model *m, sabok_error *err) {
+    if (!m->tokenizer || !m->segments || m->config.types < 2) return SABOK_OK;
+    const uint32_t last = tokenizer_last_type(m->tokenizer);
+    if (last < m->config.types) return SABOK_OK;
+    return error_set(err, SABOK_EFORMAT, m->folder,
+                     "the tokenizer has type ids up to %u, but the table of segments has %llu rows "
+                     "(type_vocab_size)",
+                     last, (unsigned long long)m->config.types);
+}
+
 static sabok_status open_tokenizer_said(struct sabok_model *m, sabok_error *err) {
     struct config *tokenizer = NULL;
     if (m->folder) TRY(open_tokenizer_config(m, &tokenizer, err));
     sabok_status status = open_lengths(m, tokenizer, err);
     if (status == SABOK_OK) status = open_segments(m, tokenizer, err);
+    if (status == SABOK_OK) status = open_segments_fit(m, err);
     config_close(tokenizer);
     return status;
 }

@@ -10,8 +10,9 @@
 // What the model folder says about lengths and wins over tokenizer.json (bugs.md 46): called once, before
 // sharing. max_length 0 leaves the tokenizer's own.
 void tokenizer_set_max_length(sabok_tokenizer *tok, size_t max_length);
-size_t tokenizer_max_length(const sabok_tokenizer *tok); // 0: none
-size_t tokenizer_vocab_size(const sabok_tokenizer *tok); // largest id + 1, added tokens included
+size_t tokenizer_max_length(const sabok_tokenizer *tok);  // 0: none
+size_t tokenizer_vocab_size(const sabok_tokenizer *tok);  // largest id + 1, added tokens included
+uint32_t tokenizer_last_type(const sabok_tokenizer *tok); // largest type id of its templates
 
 // do_lower_case of a sentence-transformers folder: lower case comes before the file's own normalizers, unless they
 // have it already. Called once, before sharing.

@@ -163,6 +163,15 @@ size_t tokenizer_vocab_size(const sabok_tokenizer *tok) {
     return size;
 }
 
+uint32_t tokenizer_last_type(const sabok_tokenizer *tok) {
+    const struct template *templates[] = {&tok->post.single, &tok->post.pair};
+    uint32_t last = 0;
+    for (size_t t = 0; t < COUNT(templates); t++)
+        for (size_t i = 0; i < templates[t]->count; i++)
+            if (templates[t]->pieces[i].type_id > last) last = templates[t]->pieces[i].type_id;
+    return last;
+}
+
 sabok_status tokenizer_truncation(const struct sabok_tokenizer *tok, const sabok_tokenize_opts *opts,
                                   struct truncation *out, sabok_error *err) {
     const struct truncation *file = &tok->truncation;

@@ -1,12 +1,14 @@
 """Token classification: tiny models with a tokenizer of each kind, and what the reference's pipeline finds in fifty texts."""
 
 import json
+import math
 import random
 import shutil
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
 import transformers
 from tokenizers import Tokenizer, processors
 
@@ -30,6 +32,7 @@ class Kind:
     seed: int
     config: dict[str, object] = field(default_factory=dict)
     tokenizer: str = ""  # a folder of test/golden/tokenizer/; "": the WordPiece one
+    overflow: bool = False  # some logits are infinite
 
 
 _BERT = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
@@ -41,6 +44,8 @@ KINDS = [
          "model-bpe-bytes"),
     Kind("pieces", "Unigram, labels with dashes", "XLMRoberta", ["O", "B-X-Y", "I-X-Y", "X-Y"], _ROBERTA, 352, _SHIFTED,
          "model-unigram"),
+    Kind("odd", "scores that are no numbers; no unk_token in tokenizer_config.json", "Bert", ["O", "B-PER", "I-PER"],
+         {name: token for name, token in _BERT.items() if name != "unk_token"}, 318, overflow=True),
 ]
 
 _FIXED = [
@@ -55,7 +60,7 @@ _FIXED = [
     "5.975,74",
     "Ünïted naïve cafe\u0301 Paris",
     "東京 は 中国 мир 😀 x😀y",
-    "[UNK] and <unk> are words",
+    "[UNK] and <unk> are words, x[UNK]y x<unk>y",
     "unwanted runnings newly played",
     "the cat and the dog were there before it was new again, and then the man and the woman said that they could play",
 ]
@@ -99,6 +104,10 @@ def write_model(root: Path, kind: Kind) -> Path:
         id2label=dict(enumerate(kind.labels)), label2id={label: i for i, label in enumerate(kind.labels)}, **kind.config)
     model = getattr(transformers, kind.model + "ForTokenClassification")(config)
     weight.random_state(model, kind.seed)
+    if kind.overflow:
+        with torch.no_grad():  # one product alone, so that no order of adding matters
+            model.classifier.weight[1] = 0
+            model.classifier.weight[1, 8] = 3e38
     model.save_pretrained(folder)
     (folder / "tokenizer.json").write_text(tok.to_str(pretty=False), encoding="utf-8")
     write_json(folder / "tokenizer_config.json", {
@@ -116,7 +125,11 @@ def _case(pipe, text: str, **options: object) -> dict[str, object]:
             found = pipe(text, **options)
     except BaseException as error:  # the tokenizer's own is no Exception
         return {**line, "error": str(error)}
-    return {**line, "entities": [{**entity, "score": round(float(entity["score"]), 9)} for entity in found]}
+    return {**line, "entities": [{**entity, "score": _score(float(entity["score"]))} for entity in found]}
+
+
+def _score(score: float) -> float | None:
+    return None if math.isnan(score) else round(score, 9)
 
 
 def _windows(pipe, kind: Kind) -> list[dict[str, object]]:

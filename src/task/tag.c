@@ -34,6 +34,22 @@ struct tagging {
     void *ctx;
 };
 
+// Of scores that are numbers; NaN of none.
+struct mean {
+    double sum;
+    size_t n;
+};
+
+static void mean_add(struct mean *m, float score) {
+    if (isnan(score)) return;
+    m->sum += (double)score;
+    m->n++;
+}
+
+static float mean_of(const struct mean *m) {
+    return m->n ? (float)(m->sum / (double)m->n) : NAN;
+}
+
 static size_t argmax(const float *x, size_t n) {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
@@ -122,10 +138,10 @@ static sabok_status word_make(struct tagging *t, const struct span *tokens, size
         float *mean = arena_alloc(&t->arena, labels * sizeof *mean); // zeroed
         if (!mean) return error_memory(err, t->m->name);
         for (size_t j = 0; j < labels; j++) {
-            double sum = 0;
+            struct mean m = {0};
             for (size_t i = 0; i < n; i++)
-                sum += (double)tokens[i].scores[j];
-            mean[j] = (float)(sum / (double)n);
+                mean_add(&m, tokens[i].scores[j]);
+            mean[j] = mean_of(&m);
         }
         span_label(t, &word, mean);
     } else {
@@ -158,15 +174,16 @@ static const char *label_tag(const char *label) {
 static sabok_status groups_make(struct tagging *t, struct span *spans, size_t *count, sabok_error *err) {
     size_t groups = 0;
     for (size_t i = 0, end; i < *count; i = end) {
-        double sum = (double)spans[i].score;
+        struct mean mean = {0};
+        mean_add(&mean, spans[i].score);
         const char *tag = label_tag(spans[i].label);
         for (end = i + 1; end < *count && strncmp(spans[end].label, "B-", 2) != 0 &&
                           strcmp(label_tag(spans[end].label), tag) == 0;)
-            sum += (double)spans[end++].score;
+            mean_add(&mean, spans[end++].score);
         const char *dash = strchr(spans[i].label, '-');
         const struct span group = {.word = join_words(t, spans + i, end - i, err),
                                    .label = dash ? dash + 1 : spans[i].label,
-                                   .score = (float)(sum / (double)(end - i)),
+                                   .score = mean_of(&mean),
                                    .begin = spans[i].begin,
                                    .end = spans[end - 1].end};
         if (!group.word) return SABOK_ENOMEM;
@@ -312,7 +329,7 @@ sabok_status sabok_tag(const sabok_model *m, const char *const *texts, size_t n,
     TRY(tag_check(m, opts, &source, err));
     struct tagging t = {.m = m, .opts = opts, .fn = fn, .ctx = ctx};
     t.pieces = tokenizer_has_prefix(m->tokenizer);
-    t.unk = tokenizer_unk(m->tokenizer);
+    TRY(tokenizer_unk(m->tokenizer, &t.unk, err));
     arena_init(&t.arena, (size_t)64 << 10);
     arena_init(&t.words, (size_t)16 << 10);
     sabok_status status = SABOK_OK;

@@ -156,15 +156,6 @@ bool tokenizer_has_prefix(const sabok_tokenizer *tok) {
     return m->kind == &model_bpe && m->bpe.prefix.size > 0;
 }
 
-uint32_t tokenizer_unk(const sabok_tokenizer *tok) {
-    const struct model *m = &tok->model;
-    const uint32_t piece = m->kind == &model_wordpiece ? m->wordpiece.unk
-                           : m->kind == &model_bpe     ? m->bpe.unk
-                           : m->kind == &model_unigram ? m->unigram.unk
-                                                       : m->wordlevel.unk;
-    return piece < m->vocab.count ? m->vocab.pieces[piece].id : UINT32_MAX;
-}
-
 void sabok_text_free(char *text) {
     mem_free(text);
 }

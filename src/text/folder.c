@@ -212,6 +212,7 @@ sabok_status folder_config_read(const struct folder_files *f, const char *vocab_
     if (!open_file(&j, &f->config, arena, err) && !read_config(&j, c, &class)) return err->code;
     if (!open_file(&j, &f->model, arena, err) && !read_model(&j, &class, &model_type)) return err->code;
     c->class = folder_class_find(class, model_type, vocab_name);
+    c->general = json_text_is(class, "PreTrainedTokenizerFast") || json_text_is(class, "TokenizersBackend");
     // Where added tokens come with their flags, the two older files say nothing new.
     if (!c->flags_given) {
         if (!open_file(&j, &f->specials, arena, err) && !read_specials(&j, c)) return err->code;

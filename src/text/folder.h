@@ -55,6 +55,7 @@ struct folder_config {
     struct folder_token special[SPECIAL_COUNT];
     struct folder_tokens more, added; // additional special tokens; added tokens
     bool more_given, flags_given;     // the added tokens come with flags
+    bool general; // the class is the one that any tokenizer.json can have, with no tokens of its own
     bool lower_case, ideographs, strip_accents, accents_given, keep_accents, prefix_space, trim, add_bos;
 };
 // Texts live in the files and in the arena. `vocab_name` is the vocabulary's file name.

@@ -43,9 +43,10 @@ bool tokenizer_encode_pair_ids(const sabok_tokenizer *tok, struct token_scratch 
 sabok_status token_scratch_error(const struct token_scratch *s, const sabok_tokenizer *tok, sabok_error *err);
 
 // For tasks over tokens: the text of tokens as the decoder joins them (free with mem_free, NULL on error), whether pieces
-// inside a word are spelt with a prefix, and the id of the unknown token (UINT32_MAX: none).
+// inside a word are spelt with a prefix, and the id of what the files beside the tokenizer's call the unknown token, which
+// may be another than its model's (UINT32_MAX: none).
 char *tokenizer_join(const sabok_tokenizer *tok, const char *const *tokens, size_t n, sabok_error *err);
 bool tokenizer_has_prefix(const sabok_tokenizer *tok);
-uint32_t tokenizer_unk(const sabok_tokenizer *tok);
+sabok_status tokenizer_unk(const sabok_tokenizer *tok, uint32_t *id, sabok_error *err);
 
 #endif

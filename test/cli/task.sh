@@ -93,3 +93,48 @@ case_task_tag_stride() {
     fails 1 "stride 8, expected less than max_length, 8" \
         "$sabok" run ner "$model" t.txt --stride 8 --aggregation_strategy max --max_length 8
 }
+
+# A copy of the words model in ./m, all of whose labels are $1.
+one_label() {
+    cp -r "$golden/tag/words" m
+    sed -e '/"label2id"/,/}/d' -e 's/"\([0-4]\)": "[^"]*"/"\1": "'"$1"'"/' "$golden/tag/words/config.json" >m/config.json
+}
+
+# Tags without prefix: equal neighbours are one entity.
+case_task_tag_bug_104() {
+    one_label PER
+    for strategy in simple first average max; do
+        expect 0 "$sabok" run ner m --text "the cat plays" --aggregation_strategy $strategy
+        [ "$(grep -o '"entity_group": "PER"' out | wc -l)" -eq 1 ]
+        grep -q '"word": "the cat plays", "start": 0, "end": 13}]$' out
+    done
+}
+
+# Each B- opens an entity: of tokens, or of words where these get one label.
+case_task_tag_bug_106() {
+    one_label B-TOTAL
+    expect 0 "$sabok" run ner m --text "5.975,74" --aggregation_strategy simple
+    [ "$(grep -o '"entity_group": "TOTAL"' out | wc -l)" -eq 8 ]
+    for strategy in first average max; do
+        expect 0 "$sabok" run ner m --text "5.975,74" --aggregation_strategy $strategy
+        [ "$(grep -o '"entity_group": "TOTAL"' out | wc -l)" -eq 5 ]
+        grep -q '"word": "975", "start": 2, "end": 5}' out
+    done
+}
+
+# The unknown token is the one the folder names, or its class; a general class has none. Unknown words then read as the text does.
+case_task_tag_unk() {
+    cp -r "$golden/tag/words" m
+    text="the ЖЖ cat"
+    expect 0 "$sabok" run ner m --text "$text" --ignore_labels ""
+    mv out want
+    grep -q '"word": "ЖЖ", "start": 4, "end": 6}' want
+    sed -i '/"unk_token"/d' m/tokenizer_config.json
+    expect 0 "$sabok" run ner m --text "$text" --ignore_labels ""
+    grep -q '"word": "\[UNK\]", "start": 4, "end": 6}' out
+    sed -i 's/PreTrainedTokenizerFast/BertTokenizerFast/' m/tokenizer_config.json
+    "$sabok" run ner m --text "$text" --ignore_labels "" | cmp - want
+    sed -i 's/"\[PAD\]"/"[PAD]", "unk_token": "[MASK]"/' m/tokenizer_config.json
+    expect 0 "$sabok" run ner m --text "$text" --ignore_labels ""
+    grep -q '"word": "\[UNK\]", "start": 4, "end": 6}' out
+}

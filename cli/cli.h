@@ -67,6 +67,7 @@ struct args {
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
     bool windows; // --stride is given
+    struct strings targets;
     size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
     double seconds;
     unsigned dtype, device, input_format, output_format, truncation, similarity, function,
@@ -167,6 +168,8 @@ extern const struct verb verb_convert;
 // The tasks, one file each; run.c and eval.c list them.
 int embed_run(const struct args *args);
 int features_run(const struct args *args);
+int fill_mask_run(const struct args *args);
+extern const struct option_group group_fill_mask;
 int similarity_run(const struct args *args);
 int sts_run(const struct args *args);
 int classify_run(const struct args *args);

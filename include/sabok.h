@@ -341,6 +341,31 @@ typedef struct sabok_ranked {
 SABOK_API sabok_status sabok_rerank(const sabok_model *model, const char *query, const char *const *texts,
                                     size_t n, const sabok_text_opts *opts, sabok_ranked *out,
                                     sabok_error *err);
+typedef struct sabok_fill {
+    float score; // over the whole vocabulary
+    uint32_t token;
+    const char *token_str; // NUL-ended, token_str_length bytes; so is the sequence
+    size_t token_str_length;
+    const char *sequence; // the text with the token in the mask's place
+    size_t sequence_length;
+} sabok_fill;
+
+typedef struct sabok_fill_mask_opts {
+    sabok_text_opts input;      // pairs are SABOK_EINVAL
+    size_t top_k;               // tokens of each mask; 0: 5. At most as many as there are
+    const char *const *targets; // [target_count]: choose among these tokens only; NULL: among all
+    size_t target_count;
+} sabok_fill_mask_opts;
+
+// Receives what fits the masks of one text: fills [masks, count], of each mask the best first; equal scores in the order
+// of ids. The sequences of a text with several masks show the others, and the special tokens.
+typedef int sabok_fills_fn(void *ctx, size_t text, const sabok_fill *fills, size_t masks, size_t count);
+
+// fill-mask. A text without a mask is SABOK_EINVAL. A target that is no token stands for the first of the tokens it is
+// made of, with a warning; one made of none is left out, and when none is left that is SABOK_EINVAL.
+SABOK_API sabok_status sabok_fill_mask(const sabok_model *model, const char *const *texts, size_t n,
+                                       const sabok_fill_mask_opts *opts, sabok_fills_fn *fn, void *ctx,
+                                       sabok_error *err);
 
 // ---- the encoder as one call
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),

@@ -117,6 +117,16 @@ def make_pairs(_wanted: str) -> None:
     print("pair.jsonl: labels of pairs, with and without segments")
 
 
+def make_fills(_wanted: str) -> None:
+    import torch
+
+    from golden.fill_mask import write_fills
+
+    torch.set_num_threads(1)
+    write_fills(ROOT)
+    print("fill-mask.jsonl: tokens for masks")
+
+
 PARTS = {
     "model": make_models,
     "family": make_families,
@@ -127,8 +137,10 @@ PARTS = {
     "search": make_search,
     "tag": make_tag,
     "rank": make_ranks,
+    "fill_mask": make_fills,
     "pair": make_pairs,
 }
+
 
 
 def main() -> int:

@@ -181,6 +181,7 @@ struct sabok_model {
     struct arena names;
     sabok_tokenizer *tokenizer;
     bool segments; // of the tokenizer's are told to the encoder, else all are 0
+    struct token_specials specials; // where a head needs them
     size_t max_seq_length;
     size_t embed_width;
     uint64_t parameters;

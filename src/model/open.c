@@ -252,6 +252,8 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
     }
     if (m->sentence.lower_case) TRY(tokenizer_set_lower_case(m->tokenizer, err));
     TRY(open_tokenizer_fits(m, err));
+    if (m->head.kind == HEAD_FILL_MASK || m->head.kind == HEAD_ANSWER)
+        TRY(tokenizer_specials(m->tokenizer, &m->specials, err));
     TRY(open_tokenizer_said(m, err));
     tokenizer_set_max_length(m->tokenizer, m->max_seq_length);
     return SABOK_OK;

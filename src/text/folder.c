@@ -160,16 +160,17 @@ static bool read_config(struct json *j, struct folder_config *c, struct json_tex
         if (!read_special(j, key, c, &known)) return false;
         if (known) continue;
         const bool text = json_text_is(key, "tokenizer_class") && json_peek(j) == JSON_STRING;
-        const bool ok = text                                          ? json_string(j, class)
-                        : json_text_is(key, "added_tokens_decoder")   ? read_flagged(j, c)
-                        : json_text_is(key, "do_lower_case")          ? read_switch(j, &c->lower_case, NULL)
-                        : json_text_is(key, "tokenize_chinese_chars") ? read_switch(j, &c->ideographs, NULL)
-                        : json_text_is(key, "strip_accents")
-                            ? read_switch(j, &c->strip_accents, &c->accents_given)
-                        : json_text_is(key, "keep_accents")     ? read_switch(j, &c->keep_accents, NULL)
-                        : json_text_is(key, "add_prefix_space") ? read_switch(j, &c->prefix_space, NULL)
-                        : json_text_is(key, "trim_offsets")     ? read_switch(j, &c->trim, NULL)
-                        : json_text_is(key, "add_bos_token")    ? read_switch(j, &c->add_bos, NULL)
+        const bool ok =
+            text                                          ? json_string(j, class)
+            : json_text_is(key, "added_tokens_decoder")   ? read_flagged(j, c)
+            : json_text_is(key, "do_lower_case")          ? read_switch(j, &c->lower_case, NULL)
+            : json_text_is(key, "tokenize_chinese_chars") ? read_switch(j, &c->ideographs, NULL)
+            : json_text_is(key, "strip_accents")    ? read_switch(j, &c->strip_accents, &c->accents_given)
+            : json_text_is(key, "keep_accents")     ? read_switch(j, &c->keep_accents, NULL)
+            : json_text_is(key, "add_prefix_space") ? read_switch(j, &c->prefix_space, NULL)
+            : json_text_is(key, "trim_offsets")     ? read_switch(j, &c->trim, NULL)
+            : json_text_is(key, "add_bos_token")    ? read_switch(j, &c->add_bos, NULL)
+            : json_text_is(key, "clean_up_tokenization_spaces") ? read_switch(j, &c->clean_up, NULL)
                                                                 : json_skip(j);
         if (!ok) return false;
     }
@@ -260,7 +261,7 @@ static char *beside(const char *path, const char *name) {
     return NULL;
 }
 
-static sabok_status read_beside(const char *path, const char *name, bool needed, struct folder_file *out,
+sabok_status folder_read_beside(const char *path, const char *name, bool needed, struct folder_file *out,
                                 sabok_error *err) {
     char *text = NULL, *full = beside(path, name);
     if (!full) return error_memory(err, path);
@@ -269,6 +270,11 @@ static sabok_status read_beside(const char *path, const char *name, bool needed,
     const sabok_status status = file_read(full, FOLDER_FILE_MAX, &text, &out->size, err);
     out->text = text;
     return status;
+}
+
+void folder_file_free(struct folder_file *f) {
+    mem_free((char *)(uintptr_t)f->text);
+    mem_free((char *)(uintptr_t)f->path);
 }
 
 struct sabok_tokenizer *folder_open(const char *vocab_path, sabok_error *err) {
@@ -287,11 +293,10 @@ struct sabok_tokenizer *folder_open(const char *vocab_path, sabok_error *err) {
                 {"config.json", &f.model, true, false}};
     sabok_status status = SABOK_OK;
     for (size_t i = 0; i < COUNT(list) && status == SABOK_OK; i++)
-        if (list[i].wanted) status = read_beside(vocab_path, list[i].name, list[i].needed, list[i].file, err);
+        if (list[i].wanted)
+            status = folder_read_beside(vocab_path, list[i].name, list[i].needed, list[i].file, err);
     struct sabok_tokenizer *tok = status == SABOK_OK ? folder_parse(&f, name, err) : NULL;
-    for (size_t i = 0; i < COUNT(list); i++) {
-        mem_free((char *)(uintptr_t)list[i].file->text);
-        mem_free((char *)(uintptr_t)list[i].file->path);
-    }
+    for (size_t i = 0; i < COUNT(list); i++)
+        folder_file_free(list[i].file);
     return tok;
 }

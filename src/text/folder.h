@@ -57,6 +57,7 @@ struct folder_config {
     bool more_given, flags_given;     // the added tokens come with flags
     bool general; // the class is the one that any tokenizer.json can have, with no tokens of its own
     bool lower_case, ideographs, strip_accents, accents_given, keep_accents, prefix_space, trim, add_bos;
+    bool clean_up;
 };
 // Texts live in the files and in the arena. `vocab_name` is the vocabulary's file name.
 sabok_status folder_config_read(const struct folder_files *f, const char *vocab_name, struct folder_config *c,
@@ -87,6 +88,11 @@ bool folder_template_add(struct sabok_tokenizer *tok, struct folder_template t);
 struct sabok_tokenizer *folder_parse(const struct folder_files *f, const char *vocab_name, sabok_error *err);
 // From a vocabulary's path and the files beside it.
 struct sabok_tokenizer *folder_open(const char *vocab_path, sabok_error *err);
+
+// The file of this name in the folder of `path`; its text is NULL where it is neither needed nor there.
+sabok_status folder_read_beside(const char *path, const char *name, bool needed, struct folder_file *out,
+                                sabok_error *err);
+void folder_file_free(struct folder_file *f);
 
 // The vocabulary and the steps of a kind: vocab_file.c, vocab_merges.c, sentencepiece.c.
 typedef sabok_status folder_read_fn(struct sabok_tokenizer *tok, const struct folder_files *f,

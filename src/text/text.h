@@ -39,6 +39,21 @@ struct text_pair {
 bool tokenizer_encode_pair_ids(const sabok_tokenizer *tok, struct token_scratch *scratch,
                                const struct text_pair *pair, sabok_truncation truncation, size_t max_length,
                                struct token_ids *out);
+// ---- special.c
+#define NO_TOKEN UINT32_MAX
+// Tokens that the folder names for a purpose, NO_TOKEN where there is none; mask_text lives with the tokenizer.
+struct token_specials {
+    uint32_t cls, pad, mask;
+    const char *mask_text;
+    bool clean_up; // the folder wants spaces tidied after decoding
+};
+// By the files beside the tokenizer's, else by the class they name, as in the reference.
+sabok_status tokenizer_specials(const sabok_tokenizer *tok, struct token_specials *out, sabok_error *err);
+uint32_t tokenizer_token_id(const sabok_tokenizer *tok, const char *text,
+                            size_t size); // as the vocabulary spells it
+// Takes the spaces before punctuation and clitics out of a decoded text; returns its new size, and ends it with NUL.
+size_t tokenizer_clean_up(char *text, size_t size);
+
 // The error after tokenizer_encode_ids was false: out of memory, or a pattern of the file that gave up on the text.
 sabok_status token_scratch_error(const struct token_scratch *s, const sabok_tokenizer *tok, sabok_error *err);
 

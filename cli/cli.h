@@ -67,6 +67,10 @@ struct args {
     struct sizes batch_sizes, sequence_lengths;
     struct shapes shapes;
     bool windows; // --stride is given
+    struct strings questions, contexts;
+    size_t max_answer_len, max_seq_len, doc_stride, max_question_len;
+    unsigned align_to_words; // index of a choice
+    bool handle_impossible_answer;
     struct strings targets;
     size_t threads, seed, truncate_dim, max_seq_length, max_length, stride, batch_tokens, top_k;
     double seconds;
@@ -166,6 +170,8 @@ bool completion_print(FILE *out, const char *shell); // false: no such shell
 extern const struct verb verb_run, verb_eval, verb_inspect, verb_tokenize, verb_bench, verb_pull, verb_help;
 extern const struct verb verb_convert;
 // The tasks, one file each; run.c and eval.c list them.
+int answer_run(const struct args *args);
+extern const struct option_group group_answer;
 int embed_run(const struct args *args);
 int features_run(const struct args *args);
 int fill_mask_run(const struct args *args);

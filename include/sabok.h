@@ -367,6 +367,36 @@ SABOK_API sabok_status sabok_fill_mask(const sabok_model *model, const char *con
                                        const sabok_fill_mask_opts *opts, sabok_fills_fn *fn, void *ctx,
                                        sabok_error *err);
 
+typedef struct sabok_answered {
+    double score;    // of all places that read so, letter case apart, in all windows
+    sabok_span span; // in characters (code points) of the context, the first such place; (0, 0) of no answer
+    const char *answer; // NUL-ended, answer_length bytes; empty of no answer
+    size_t answer_length;
+} sabok_answered;
+
+typedef struct sabok_answer_opts {
+    const size_t *question_lengths, *context_lengths; // [n], or NULL: as text_lengths
+
+    size_t top_k;          // most answers of a question; 0: 1
+    size_t max_answer_len; // most tokens of one; 0: 15
+    size_t max_seq_len; // of a window: question, part of a context, specials; 0: 384, or what the model holds
+    size_t doc_stride;  // tokens that two windows share; 0: 128, at most half of max_seq_len
+    bool handle_impossible_answer; // no answer is one, too
+    bool no_align_to_words;        // answers may begin and end inside words
+    size_t batch_tokens;           // as in sabok_text_opts
+    size_t *text_at_fault;         // as there: the number of the pair
+} sabok_answer_opts;
+
+// Receives the answers to one question, the best first.
+typedef int sabok_answers_fn(void *ctx, size_t pair, const sabok_answered *answers, size_t count);
+
+// question-answering: the parts of contexts [n] that answer questions [n]. A context that is too long is read in windows. An
+// empty question or context is SABOK_EINVAL, and so is a question that leaves no more than doc_stride tokens of a window
+// to a context that is cut. Questions are not cut.
+SABOK_API sabok_status sabok_answer(const sabok_model *model, const char *const *questions,
+                                    const char *const *contexts, size_t n, const sabok_answer_opts *opts,
+                                    sabok_answers_fn *fn, void *ctx, sabok_error *err);
+
 // ---- the encoder as one call
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
 // x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.

@@ -5,6 +5,7 @@
     python ref/make_goldens.py model        the tiny models only
     python ref/make_goldens.py model odd    those whose name contains "odd"
     python ref/make_goldens.py folder       tokenizers of vocabularies alone, with the versions of requirements-4.txt
+    python ref/make_goldens.py answer       answers to questions, with the same versions
 """
 
 import os
@@ -68,6 +69,16 @@ def make_folders(wanted: str) -> None:
     from golden.vocab_folder import write_folders
 
     write_folders(ROOT / "tokenizer", wanted)
+
+
+def make_answers() -> None:
+    import torch
+
+    from golden.answer import write_answers
+
+    torch.set_num_threads(1)
+    write_answers(ROOT)
+    print("answer.jsonl: answers to questions")
 
 
 def make_metrics(_wanted: str) -> None:
@@ -142,12 +153,14 @@ PARTS = {
 }
 
 
-
 def main() -> int:
     part = sys.argv[1] if len(sys.argv) > 1 else None
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+    if part == "answer":
+        make_answers()
+        return 0
     if part not in (None, "folder", *PARTS):
-        print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}, folder", file=sys.stderr)
+        print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}, folder, answer", file=sys.stderr)
         return 2
     for name, make in PARTS.items():
         if part in (None, name):

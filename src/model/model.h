@@ -180,7 +180,8 @@ struct sabok_model {
     struct tensor_store *store;
     struct arena names;
     sabok_tokenizer *tokenizer;
-    bool segments; // of the tokenizer's are told to the encoder, else all are 0
+    bool segments;   // of the tokenizer's are told to the encoder, else all are 0
+    bool segments_4; // the same as of transformers 4, which has the question-answering pipeline
     struct token_specials specials; // where a head needs them
     size_t max_seq_length;
     size_t embed_width;

@@ -80,22 +80,25 @@ static sabok_status open_lengths(struct sabok_model *m, const struct config *tok
     return SABOK_OK;
 }
 
-// Whether a class of tokenizers has token_type_ids among its names, as of transformers 5.
-static bool open_class_has_segments(const char *class) {
-    static const char *const names[] = {
-        "Bert",   "Electra",           "LayoutLM",           "MobileBert", "SqueezeBert", "ConvBert",
-        "Lxmert", "DPRContextEncoder", "DPRQuestionEncoder", "Deberta",    "DebertaV2",   "FNet"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const size_t n = strlen(names[i]);
-        if (strncmp(class, names[i], n) != 0) continue;
+// Whether a class of tokenizers is one of these, "NAMETokenizer" or "NAMETokenizerFast".
+static bool open_class_among(const char *class, const char *const *names) {
+    for (; *names; names++) {
+        const size_t n = strlen(*names);
+        if (strncmp(class, *names, n) != 0) continue;
         if (strcmp(class + n, "Tokenizer") == 0 || strcmp(class + n, "TokenizerFast") == 0) return true;
     }
     return false;
 }
 
 // The tokenizer's model_input_names say whether the model is told the segments of a text: by that key, else by the class
-// that the tokenizer's config, the model's config or the type of the model names.
+// that the tokenizer's config, the model's config or the type of the model names. As of transformers 5 these classes have
+// token_type_ids among the names; as of 4 all but those of models without segments.
 static sabok_status open_segments(struct sabok_model *m, const struct config *tokenizer, sabok_error *err) {
+    static const char *const have[] = {
+        "Bert",   "Electra",           "LayoutLM",           "MobileBert", "SqueezeBert", "ConvBert",
+        "Lxmert", "DPRContextEncoder", "DPRQuestionEncoder", "Deberta",    "DebertaV2",   "FNet",
+        NULL};
+    static const char *const had_none[] = {"Roberta", "XLMRoberta", "Camembert", "DistilBert", "MPNet", NULL};
     const char *const *names = NULL, *class = NULL;
     size_t n = 0;
     if (tokenizer) {
@@ -104,11 +107,13 @@ static sabok_status open_segments(struct sabok_model *m, const struct config *to
     }
     for (size_t i = 0; i < n; i++)
         m->segments = m->segments || strcmp(names[i], "token_type_ids") == 0;
+    m->segments_4 = m->segments;
     if (names) return SABOK_OK;
     if (!class && m->config_file) TRY(config_string(m->config_file, "tokenizer_class", &class, err));
     const char *type = m->family->model_type;
-    m->segments =
-        class ? open_class_has_segments(class) : strcmp(type, "bert") == 0 || strcmp(type, "electra") == 0;
+    const bool bert = strcmp(type, "bert") == 0 || strcmp(type, "electra") == 0;
+    m->segments = class ? open_class_among(class, have) : bert;
+    m->segments_4 = class ? !open_class_among(class, had_none) : bert || strcmp(type, "albert") == 0;
     return SABOK_OK;
 }
 

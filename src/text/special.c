@@ -53,6 +53,20 @@ sabok_status tokenizer_specials(const sabok_tokenizer *tok, struct token_special
     return status;
 }
 
+sabok_span tokenizer_second(const sabok_tokenizer *tok, size_t first, size_t length) {
+    const struct template *t = &tok->post.pair;
+    size_t before = 0, others = 0;
+    bool seen = false;
+    for (size_t i = 0; i < t->count; i++) {
+        const enum template_item item = t->pieces[i].item;
+        seen = seen || item == TEMPLATE_SECOND;
+        const size_t n = item == TEMPLATE_SPECIAL ? 1 : item == TEMPLATE_FIRST ? first : 0;
+        others += n;
+        if (!seen) before += n;
+    }
+    return (sabok_span){before, before + (length > others ? length - others : 0)};
+}
+
 // The text with `to`, which is no longer, in the place of each `from`.
 static size_t replace_all(char *text, size_t size, const char *from, const char *to) {
     const size_t n = strlen(from), k = strlen(to);

@@ -51,6 +51,8 @@ struct token_specials {
 sabok_status tokenizer_specials(const sabok_tokenizer *tok, struct token_specials *out, sabok_error *err);
 uint32_t tokenizer_token_id(const sabok_tokenizer *tok, const char *text,
                             size_t size); // as the vocabulary spells it
+// Where the second text's tokens stand in a pair of `length` tokens, whose first text has `first`.
+sabok_span tokenizer_second(const sabok_tokenizer *tok, size_t first, size_t length);
 // Takes the spaces before punctuation and clitics out of a decoded text; returns its new size, and ends it with NUL.
 size_t tokenizer_clean_up(char *text, size_t size);
 

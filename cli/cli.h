@@ -4,6 +4,7 @@
 //   verb.c        the list of verbs       help.c, manual.c, completion.c  print those tables
 //   groups.c      options that verbs share
 //   run.c eval.c inspect.c tokenize.c bench.c pull.c convert.c help.c   one file per verb; embed.c, ... one per task of `run`
+//   sts.c eval_*.c  one per task of `eval`
 //   texts.c       input, row by row       sink.c       output, whole or not at all
 //   stream.c      what the tasks over texts have in common
 #ifndef SABOK_CLI_H
@@ -65,6 +66,9 @@ struct args {
     const char *hypothesis_template;
     bool multi_label;
     struct sizes batch_sizes, sequence_lengths;
+    const char *label_column, *positive; // of eval
+    unsigned average, zero_division;
+    bool confusion, lists; // lists: no option; the task reads lists in JSON lines
     struct shapes shapes;
     bool windows; // --stride is given
     struct strings questions, contexts;
@@ -190,6 +194,10 @@ extern const struct option_group group_similarity, group_sts, group_classify, gr
 // ---- the library, with the command's options
 sabok_model *model_open(const struct args *args); // prints the error; NULL
 void embed_options(const struct args *args, sabok_embed_opts *out);
+
+// ---- tasks of eval
+int eval_classify_run(const struct args *args);
+extern const struct option_group group_labelled;
 
 // ---- input (texts.c): --text values, then files
 struct texts {

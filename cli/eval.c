@@ -1,7 +1,19 @@
 // eval: one task's metrics over labelled data.
 #include "cli.h"
 
+static const struct option report_options[] = {
+    OPTION("json", OPTION_FLAG, json, NULL,
+           "Print one JSON object of fractions: pearson_cosine, spearman_cosine, ... of sts, eval_accuracy, "
+           "eval_f1, ... of the others."),
+};
+static const struct option_group group_report = {"Report", report_options, COUNT(report_options)};
+
 static const struct task tasks[] = {
+    {"text-classification",
+     {"sentiment-analysis", "classify"},
+     "Accuracy, precision, recall, F1 and Matthews' correlation of labels; of a regression, correlations.",
+     {&group_model, &group_input, &group_pair, &group_output, &group_length, &group_labelled},
+     eval_classify_run},
     {"sts",
      {"semantic-similarity", "stsbenchmark"},
      "Correlation of the similarity of pairs of texts with people's scores.",
@@ -16,7 +28,7 @@ const struct verb verb_eval = {
     .about =
         "Runs a model over a file of labelled examples (.tsv, .csv, .jsonl) and prints the metrics of the "
         "task: a table for people, or one object with --json.",
-    .groups = {&group_task},
+    .groups = {&group_task, &group_report},
     .tasks = tasks,
     .task_count = COUNT(tasks),
     .positional_max = SIZE_MAX,

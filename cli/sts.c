@@ -8,10 +8,8 @@
 static const struct option sts_options[] = {
     OPTION("subset_column", OPTION_TEXT, column_subset, "NAME",
            "Column that names a pair's subset; default subset, when there is one."),
-    OPTION("json", OPTION_FLAG, json, NULL,
-           "Print one JSON object: pearson_cosine, spearman_cosine, ... as fractions."),
 };
-const struct option_group group_sts = {"Evaluation", sts_options, COUNT(sts_options)};
+const struct option_group group_sts = {"Subsets", sts_options, COUNT(sts_options)};
 
 // In the order of enum sabok_similarity_fn.
 static const char *const measures[] = {"cosine", "dot", "euclidean", "manhattan"};

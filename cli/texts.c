@@ -24,6 +24,7 @@ static bool file_open(struct texts *t, const char *path) {
         .columns = t->columns && t->columns->count ? t->columns->items : NULL,
         .column_count = t->columns ? t->columns->count : 0,
         .no_header = t->args->no_header,
+        .lists = t->args->lists,
     };
     sabok_error err = {0};
     t->rows = sabok_rows_open(path, &opts, &err);
@@ -143,8 +144,11 @@ double texts_progress(const struct texts *t) {
 bool texts_have_column(const struct args *args, const char *path, const char *name) {
     const char *field;
     size_t length;
-    const sabok_rows_opts opts = {
-        .format = input_format(args), .columns = &name, .column_count = 1, .no_header = args->no_header};
+    const sabok_rows_opts opts = {.format = input_format(args),
+                                  .columns = &name,
+                                  .column_count = 1,
+                                  .no_header = args->no_header,
+                                  .lists = true};
     sabok_rows *rows = sabok_rows_open(path, &opts, NULL);
     const bool there = rows && sabok_rows_next(rows, &field, &length, NULL) > 0;
     sabok_rows_close(rows);

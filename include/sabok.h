@@ -128,6 +128,10 @@ typedef struct sabok_model_info {
     unsigned threads;            // of the model's team, the caller's own included
     const char *isa;             // "avx512", "avx2", "c": the widest in use for float32
     bool has_tokenizer;
+    size_t num_labels;         // that sabok_classify or sabok_tag can give; 0: the model has no such head
+    const char *const *labels; // [num_labels]: names by id
+    bool multi_label;          // of sequence classification: a text may have several labels, or none
+    bool regression;           // or its outputs are numbers, not labels
 } sabok_model_info;
 
 // Fills *info. Cannot fail; flops are 0 where memory ran out.
@@ -582,6 +586,7 @@ typedef struct sabok_rows_opts {
                                 // "sentence", "sentence1", else the first)
     size_t column_count;
     bool no_header; // CSV and TSV: columns are then named "0", "1", ...
+    bool lists;     // JSON lines: an array of strings or numbers is a field, too: its items, "\n" after each
 } sabok_rows_opts;
 
 // Reads as far as the header of CSV and TSV. A wanted column that is not there is SABOK_ENOTFOUND; in JSON lines it is
@@ -630,6 +635,35 @@ SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char 
 // series that does not vary. In Spearman's ties share their mean rank; it is NaN where memory runs out, too.
 SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);
 SABOK_API double sabok_spearman(const double *x, const double *y, size_t n);
+// The mean of (x - y)^2, as scikit-learn's mean_squared_error; NaN where n is 0.
+SABOK_API double sabok_mean_squared_error(const double *x, const double *y, size_t n);
+
+// What is counted of one class, label, or type of entity.
+typedef struct sabok_counts {
+    uint64_t correct;  // of those expected, those that were found
+    uint64_t found;    // by the model
+    uint64_t expected; // by the data
+} sabok_counts;
+
+typedef enum sabok_average {
+    SABOK_AVERAGE_MACRO = 0, // the mean of the classes' scores; of one class its own, "binary"
+    SABOK_AVERAGE_MICRO,     // the score of the sums of counts
+    SABOK_AVERAGE_WEIGHTED,  // the mean weighted by `expected`
+} sabok_average;
+
+typedef struct sabok_scores {
+    double precision; // correct / found
+    double recall;    // correct / expected
+    double f1;        // 2 correct / (found + expected)
+} sabok_scores;
+
+// Scores of classes [n], averaged; the bits of scikit-learn's precision_recall_fscore_support. Where a denominator is 0
+// stands `undefined`: 0, 1 or NaN, which averages leave out (zero_division there). NaN where n is 0. A macro average there
+// is over the classes that were expected or found; leave out the others.
+SABOK_API sabok_scores sabok_scores_average(const sabok_counts *classes, size_t n, sabok_average average,
+                                            double undefined);
+// Matthews' correlation, of examples that each have one class: scikit-learn's matthews_corrcoef. 0 where it is undefined.
+SABOK_API double sabok_matthews(const sabok_counts *classes, size_t n);
 
 // ---- the machine
 

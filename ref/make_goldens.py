@@ -50,6 +50,20 @@ def make_families(wanted: str) -> None:
             print(f"{case.name}: {case.what}")
 
 
+def make_class_metrics(_wanted: str) -> None:
+    from golden.class_metric import write_class_metrics
+
+    write_class_metrics(ROOT / "metric-class.jsonl")
+    print("metric-class.jsonl: scores of classes")
+
+
+def make_evaluations(_wanted: str) -> None:
+    from golden.evaluate import write_evaluations
+
+    write_evaluations(ROOT)
+    print("eval: labelled files and the metrics of models over them")
+
+
 def make_unicode(_wanted: str) -> None:
     from golden.unicode import write_unicode
 
@@ -171,6 +185,9 @@ def main() -> int:
 
 
 PARTS["torch"] = make_torch
+
+# Metrics and evaluations.
+PARTS |= {"class_metric": make_class_metrics, "eval": make_evaluations}
 
 if __name__ == "__main__":
     sys.exit(main())

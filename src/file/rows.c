@@ -33,12 +33,14 @@ struct sabok_rows {
     size_t field_count, field_cap;
     bool pending;  // the record at hand was read at opening, to see its columns
     bool named;    // the caller named the columns
+    bool lists;    // arrays are fields
     char **wanted; // NULL names are chosen by the first row
     size_t wanted_count;
     size_t *places; // CSV and TSV: which field each wanted column is
     char **columns; // CSV and TSV: all of them
     size_t column_count, column_cap;
     struct arena arena; // unescaped strings of the row at hand
+    struct buf list;    // items of an array
     sabok_error error;  // the first; code 0: none
 };
 
@@ -361,17 +363,43 @@ static sabok_status json_columns(struct sabok_rows *r, const char *text, size_t 
 }
 
 // Strings as their text, numbers and booleans as they are spelled.
+static bool json_plain(struct json *j, enum json_kind kind, struct json_text *out) {
+    if (kind == JSON_STRING) return json_string(j, out);
+    const size_t begin = j->at;
+    if (!json_skip(j)) return false;
+    *out = (struct json_text){j->text + begin, j->at - begin};
+    return true;
+}
+
+// The items of an array, a line end after each, in r->list.
+static bool json_list(struct sabok_rows *r, struct json *j, const char *shown, struct json_text *out) {
+    struct json_text item;
+    r->list.size = 0;
+    if (!json_array_begin(j)) return false;
+    while (json_item(j)) {
+        const enum json_kind kind = json_peek(j);
+        if (kind != JSON_STRING && kind != JSON_NUMBER && kind != JSON_BOOL)
+            return json_fail(j, "column '%s': found a list of more than strings and numbers", shown);
+        if (!json_plain(j, kind, &item)) return false;
+        if (kind == JSON_STRING && memchr(item.data, '\n', item.size))
+            return json_fail(j, "column '%s': found a line end in an item of a list, expected none", shown);
+        buf_put(&r->list, item.data, item.size);
+        buf_put(&r->list, "\n", 1);
+    }
+    *out = (struct json_text){r->list.size ? r->list.data : "", r->list.size};
+    if (r->list.failed) error_memory(j->err, r->path);
+    return !j->failed && !r->list.failed;
+}
+
 static bool json_field(struct sabok_rows *r, struct json *j, const char *name, struct field *out) {
-    enum json_kind kind = json_peek(j);
+    const enum json_kind kind = json_peek(j);
     struct json_text text;
-    if (kind == JSON_STRING) {
-        if (!json_string(j, &text)) return false;
-    } else if (kind == JSON_NUMBER || kind == JSON_BOOL) {
-        size_t begin = j->at;
-        if (!json_skip(j)) return false;
-        text = (struct json_text){j->text + begin, j->at - begin};
+    char shown[QUOTE_TEXT];
+    if (kind == JSON_STRING || kind == JSON_NUMBER || kind == JSON_BOOL) {
+        if (!json_plain(j, kind, &text)) return false;
+    } else if (kind == JSON_ARRAY && r->lists) {
+        if (!json_list(r, j, quote_text(name, strlen(name), shown), &text)) return false;
     } else {
-        char shown[QUOTE_TEXT];
         return json_fail(j, "column '%s': found %s, expected a string or a number",
                          quote_text(name, strlen(name), shown),
                          kind == JSON_NULL    ? "null"
@@ -510,6 +538,7 @@ static sabok_status wanted_copy(struct sabok_rows *r, const sabok_rows_opts *opt
 
 static sabok_status rows_start(struct sabok_rows *r, const char *path, const sabok_rows_opts *opts,
                                sabok_error *err) {
+    r->lists = opts->lists;
     r->format = opts->format != SABOK_FORMAT_AUTO ? opts->format : format_of_path(path, SABOK_FORMAT_LINES);
     if (r->format == SABOK_FORMAT_NPY || r->format == SABOK_FORMAT_SAFETENSORS)
         return error_set(err, SABOK_EINVAL, path,
@@ -580,6 +609,7 @@ void sabok_rows_close(sabok_rows *r) {
     mem_free(r->places);
     mem_free(r->fields);
     mem_free(r->data);
+    buf_free(&r->list);
     mem_free(r->path);
     arena_free(&r->arena);
     mem_free(r);

@@ -364,6 +364,7 @@ size_t sabok_embed_width(const sabok_model *model) {
 
 void sabok_model_get_info(const sabok_model *m, sabok_model_info *info) {
     const prog *p = model_prog(m, PROGRAM_HIDDEN, NULL);
+    const bool labelled = m->head.kind == HEAD_CLASSIFY || m->head.kind == HEAD_TAG;
     *info = (sabok_model_info){
         .model_type = m->family->model_type,
         .name = m->name,
@@ -379,5 +380,12 @@ void sabok_model_get_info(const sabok_model *m, sabok_model_info *info) {
         .threads = team_size(m->team),
         .isa = cpu_isa_name(kernel_best(FAMILY_MATMUL)->isa),
         .has_tokenizer = m->tokenizer != NULL,
+        .num_labels = labelled ? (size_t)m->head.labels : 0,
+        .labels = labelled ? m->head.names : NULL,
+        .multi_label = m->head.kind == HEAD_CLASSIFY && m->head.problem == PROBLEM_MULTI_LABEL,
+        // One output of a model that does not say what it is was trained as a number.
+        .regression =
+            m->head.kind == HEAD_CLASSIFY && (m->head.problem == PROBLEM_REGRESSION ||
+                                              (m->head.problem == PROBLEM_UNSAID && m->head.labels == 1)),
     };
 }

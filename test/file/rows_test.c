@@ -61,6 +61,9 @@ static const sabok_rows_opts only_b = {.columns = (const char *const[]){"b"}, .c
 static const sabok_rows_opts no_header = {
     .columns = (const char *const[]){"1"}, .column_count = 1, .no_header = true};
 
+static const sabok_rows_opts lists = {
+    .columns = (const char *const[]){"b", "a"}, .column_count = 2, .lists = true};
+
 static void test_lines(void **state) {
     (void)state;
     expect("x.txt", "", NULL, "");
@@ -108,6 +111,20 @@ static void test_jsonl(void **state) {
     char *found = rows_of("x.jsonl", "\"a\\u0000b\"\n", 11, NULL);
     assert_memory_equal(found, "a\0b\n", 5);
     mem_free(found);
+}
+
+static void test_lists(void **state) {
+    (void)state;
+    expect("x.jsonl", "{\"a\":\"1\",\"b\":[\"x\", 2, true]}\n{\"b\":[],\"a\":[\"\"]}\n", &lists,
+           "x\n2\ntrue\n|1\n|\n\n");
+    expect("x.jsonl", "{\"a\":[\"p\"],\"b\":[\"\\u00e9\"]}\n", &lists, "\xc3\xa9\n|p\n\n");
+    expect("x.jsonl", "{\"a\":\"1\",\"b\":[\"x\\ny\"]}\n", &lists,
+           "ERROR x.jsonl:1: byte 20: column 'b': found a line end in an item of a list");
+    expect("x.jsonl", "{\"a\":\"1\",\"b\":[[1]]}\n", &lists,
+           "ERROR x.jsonl:1: byte 14: column 'b': found a list of more than strings");
+    expect("x.jsonl", "{\"a\":\"1\",\"b\":{}}\n", &lists,
+           "ERROR x.jsonl:1: byte 13: column 'b': found an object");
+    expect("x.jsonl", "{\"a\":\"1\",\"b\":[1,}\n", &lists, "ERROR x.jsonl:1: byte 16");
 }
 
 static void test_csv(void **state) {
@@ -268,7 +285,9 @@ static void test_memory_failures(void **state) {
     } cases[] = {{"x.txt", "a\nb\n"},
                  {"x.csv", "a,b\n\"x\",y\n"},
                  {"x.tsv", "a\tb\nx\ty\n"},
-                 {"x.jsonl", "{\"a\":\"\\n\",\"b\":1}\n{\"a\":\"2\"}\n"}};
+                 {"x.jsonl", "{\"a\":\"\\n\",\"b\":1}\n{\"a\":\"2\"}\n"},
+                 {"y.jsonl", "{\"a\":[\"x\",2]}\n"}};
+    const sabok_rows_opts opts = {.lists = true};
     const char *folder = crafted_folder();
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *path = crafted_path(folder, cases[i].name);
@@ -279,7 +298,7 @@ static void test_memory_failures(void **state) {
             const char *field;
             size_t length;
             mem_fail_at(k, true);
-            sabok_rows *r = sabok_rows_open(path, NULL, &err);
+            sabok_rows *r = sabok_rows_open(path, &opts, &err);
             int got = r ? 1 : -1;
             while (r && (got = sabok_rows_next(r, &field, &length, &err)) == 1)
                 continue;
@@ -329,6 +348,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_tsv),
         cmocka_unit_test(test_format_choice),

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     unsigned choice = *data++;
     size--;
     REQUIRE(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-    sabok_rows_opts opts = {.format = formats[choice & 3], .no_header = choice & 4};
+    sabok_rows_opts opts = {.format = formats[choice & 3], .no_header = choice & 4, .lists = choice & 32};
     opts.columns = choice & 8 ? (opts.no_header ? numbers : names) : NULL;
     opts.column_count = choice & 8 ? 1 + (choice >> 4 & 1) : 0;
     int64_t live = mem_live();

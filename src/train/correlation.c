@@ -1,5 +1,5 @@
-// Correlation of two series, as scipy.stats.pearsonr and spearmanr compute it.
-#include "file/file.h"
+// Two series compared: correlation, as scipy.stats.pearsonr and spearmanr compute it; squared error.
+#include "train/train.h"
 
 #include <math.h>
 
@@ -69,4 +69,19 @@ double sabok_spearman(const double *x, const double *y, size_t n) {
     mem_free(a);
     mem_free(b);
     return r;
+}
+
+struct pair_series {
+    const double *x, *y;
+};
+
+static double squared_error(const void *ctx, size_t i) {
+    const struct pair_series *s = ctx;
+    const double d = s->x[i] - s->y[i];
+    return d * d;
+}
+
+double sabok_mean_squared_error(const double *x, const double *y, size_t n) {
+    const struct pair_series s = {x, y};
+    return n ? sum_pairwise(squared_error, &s, 0, n) / (double)n : NAN;
 }

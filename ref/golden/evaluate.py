@@ -1,0 +1,102 @@
+"""Files of labelled texts and what transformers' models and scikit-learn make of them: test/golden/eval/."""
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy import stats
+from sklearn import metrics
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+WORDS = "the cat dog man woman was they said she could not have been music new guitar running with him a".split()
+
+
+def _texts(seed: int, n: int) -> list[str]:
+    draw = random.Random(seed)
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 10))) for _ in range(n)]
+    texts[1] = 'she said, "the cat"'  # quotes, commas and line ends of CSV
+    texts[2] = "the man\nwas new, they said"
+    return texts
+
+
+def _logits(folder: Path, texts: list[str], pairs: list[str] | None) -> np.ndarray:
+    model = AutoModelForSequenceClassification.from_pretrained(folder).double().eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    rows = []
+    with torch.no_grad():
+        for i, text in enumerate(texts):
+            ids = tokenizer(text, pairs[i] if pairs else None, return_tensors="pt")
+            rows.append(model(**ids).logits[0].numpy())
+    return np.array(rows)
+
+
+def _scores(expected, found, zero_division: float) -> dict:
+    out = {}
+    for average in ("micro", "macro", "weighted"):
+        values = metrics.precision_recall_fscore_support(expected, found, average=average, zero_division=zero_division)
+        for name, value in zip(("precision", "recall", "f1"), values):
+            out[f"eval_{name}_{average}"] = float(value)
+    out["eval_accuracy"] = float(metrics.accuracy_score(expected, found))
+    return out
+
+
+def _single(root: Path, folder: str, name: str, pairs: bool) -> None:
+    texts, seconds = _texts(1, 60), _texts(2, 60) if pairs else None
+    logits = _logits(root / folder, texts, seconds)
+    found = logits.argmax(axis=1)
+    draw = np.random.default_rng(3)
+    expected = np.where(draw.uniform(size=60) < 0.5, found, draw.integers(logits.shape[1], size=60))
+    labels = json.loads((root / folder / "config.json").read_text())["id2label"]
+    with open(root / "eval" / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["label", "sentence1", "sentence2"] if pairs else ["label", "text"])
+        for i, text in enumerate(texts):
+            out.writerow([labels[str(expected[i])], text, *([seconds[i]] if pairs else [])])
+    want = _scores(expected, found, 0.0)
+    want["eval_matthews_correlation"] = float(metrics.matthews_corrcoef(expected, found))
+    want["confusion_matrix"] = metrics.confusion_matrix(expected, found, labels=range(logits.shape[1])).tolist()
+    binary = metrics.precision_recall_fscore_support(expected == 2, found == 2, average="binary", zero_division=0.0)
+    want["positive_2"] = [float(x) for x in binary[:3]]
+    (root / "eval" / f"{name}.json").write_text(json.dumps(want) + "\n")
+
+
+def _multi(root: Path) -> None:
+    texts = _texts(4, 40)
+    logits = _logits(root / "bert-head-multi", texts, None)
+    found = (logits > 0).astype(int)
+    expected = np.where(np.random.default_rng(5).uniform(size=found.shape) < 0.7, found, 1 - found)
+    labels = json.loads((root / "bert-head-multi" / "config.json").read_text())["id2label"]
+    with open(root / "eval" / "multi.jsonl", "w", encoding="utf-8") as file:
+        for text, row in zip(texts, expected):
+            file.write(json.dumps({"text": text, "labels": [labels[str(i)] for i in np.flatnonzero(row)]}) + "\n")
+    want = _scores(expected, found, 1.0)
+    (root / "eval" / "multi.json").write_text(json.dumps(want) + "\n")
+
+
+def _regression(root: Path) -> None:
+    texts = _texts(6, 40)
+    found = _logits(root / "bert-head-regression", texts, None)[:, 0]
+    expected = np.round(found + np.random.default_rng(7).normal(size=40) * found.std(), 2)
+    with open(root / "eval" / "regression.tsv", "w", encoding="utf-8") as file:
+        file.write("text\tlabel\n")
+        for text, grade in zip(texts, expected):
+            file.write(f"{' '.join(text.split())}\t{grade}\n")
+    found = _logits(root / "bert-head-regression", [" ".join(t.split()) for t in texts], None)[:, 0]
+    want = {
+        "eval_pearson": float(stats.pearsonr(found, expected).statistic),
+        "eval_spearmanr": float(stats.spearmanr(found, expected).statistic),
+        "eval_mse": float(metrics.mean_squared_error(expected, found)),
+    }
+    (root / "eval" / "regression.json").write_text(json.dumps(want) + "\n")
+
+
+def write_evaluations(root: Path) -> None:
+    """FILE of texts beside NAME.json: the values that `sabok eval text-classification --json` must print."""
+    (root / "eval").mkdir(exist_ok=True)
+    _single(root, "bert-head-classify", "single", False)
+    _single(root, "roberta-tiny-classify", "pair", True)
+    _multi(root)
+    _regression(root)

@@ -67,7 +67,7 @@ struct args {
     bool multi_label;
     struct sizes batch_sizes, sequence_lengths;
     const char *label_column, *positive; // of eval
-    unsigned average, zero_division;
+    unsigned average, zero_division, scheme;
     bool confusion, lists; // lists: no option; the task reads lists in JSON lines
     struct shapes shapes;
     bool windows; // --stride is given
@@ -197,7 +197,10 @@ void embed_options(const struct args *args, sabok_embed_opts *out);
 
 // ---- tasks of eval
 int eval_classify_run(const struct args *args);
-extern const struct option_group group_labelled;
+int eval_tag_run(const struct args *args);
+extern const struct option_group group_labelled, group_tagged;
+bool scores_json(const char *prefix, const char *suffix, sabok_scores s); // keys and values, without braces
+bool scores_row(const char *name, sabok_scores s, uint64_t support);      // of a table
 
 // ---- input (texts.c): --text values, then files
 struct texts {

@@ -14,6 +14,11 @@ static const struct task tasks[] = {
      "Accuracy, precision, recall, F1 and Matthews' correlation of labels; of a regression, correlations.",
      {&group_model, &group_input, &group_pair, &group_output, &group_length, &group_labelled},
      eval_classify_run},
+    {"token-classification",
+     {"ner", "tag"},
+     "Precision, recall and F1 of the entities in sentences of tagged words, as seqeval counts them.",
+     {&group_model, &group_input, &group_output, &group_length, &group_tagged},
+     eval_tag_run},
     {"sts",
      {"semantic-similarity", "stsbenchmark"},
      "Correlation of the similarity of pairs of texts with people's scores.",
@@ -25,9 +30,9 @@ const struct verb verb_eval = {
     .name = "eval",
     .usage = "TASK MODEL FILE [--json]",
     .summary = "Measure a model on labelled data.",
-    .about =
-        "Runs a model over a file of labelled examples (.tsv, .csv, .jsonl) and prints the metrics of the "
-        "task: a table for people, or one object with --json.",
+    .about = "Runs a model over a file of labelled examples (.tsv, .csv, .jsonl, .conll) and prints the "
+             "metrics of the "
+             "task: a table for people, or one object with --json.",
     .groups = {&group_task, &group_report},
     .tasks = tasks,
     .task_count = COUNT(tasks),

@@ -238,7 +238,7 @@ static sabok_scores scores_of(const struct labelled *e, unsigned average) {
     return scores;
 }
 
-static bool json_scores(const char *prefix, const char *suffix, sabok_scores s) {
+bool scores_json(const char *prefix, const char *suffix, sabok_scores s) {
     return sink_format("\"%sprecision%s\": ", prefix, suffix) && sink_double(s.precision) &&
            sink_format(", \"%srecall%s\": ", prefix, suffix) && sink_double(s.recall) &&
            sink_format(", \"%sf1%s\": ", prefix, suffix) && sink_double(s.f1);
@@ -251,7 +251,7 @@ static bool json_labels(const struct labelled *e) {
         const sabok_scores s =
             sabok_scores_average(&e->counts[i], 1, SABOK_AVERAGE_MACRO, undefined_score(e));
         ok = (i == 0 || sink_text(", ", 2)) && sink_string(name, strlen(name)) && sink_text(": {", 3) &&
-             json_scores("", "", s) &&
+             scores_json("", "", s) &&
              sink_format(", \"support\": %llu}", (unsigned long long)e->counts[i].expected);
     }
     return ok && sink_text("}", 1);
@@ -272,7 +272,7 @@ static bool json_confusion(const struct labelled *e) {
 static bool json_report(const struct labelled *e) {
     const unsigned chosen = average_chosen(e);
     bool ok = sink_format("{\"eval_accuracy\": ") && sink_double((double)e->exact / (double)e->n) &&
-              sink_text(", ", 2) && json_scores("eval_", "", scores_of(e, chosen)) &&
+              sink_text(", ", 2) && scores_json("eval_", "", scores_of(e, chosen)) &&
               sink_format(", \"average\": \"%s\"", average_choices[chosen]);
     if (!e->info.multi_label)
         ok = ok && sink_format(", \"eval_matthews_correlation\": ") &&
@@ -280,13 +280,13 @@ static bool json_report(const struct labelled *e) {
     for (unsigned a = AVERAGE_MICRO; ok && a <= AVERAGE_WEIGHTED; a++) {
         char suffix[16];
         snprintf(suffix, sizeof suffix, "_%s", average_choices[a]);
-        ok = sink_text(", ", 2) && json_scores("eval_", suffix, scores_of(e, a));
+        ok = sink_text(", ", 2) && scores_json("eval_", suffix, scores_of(e, a));
     }
     return ok && sink_format(", \"eval_samples\": %llu", (unsigned long long)e->n) && json_labels(e) &&
            (!e->confusion || json_confusion(e)) && sink_text("}\n", 2);
 }
 
-static bool table_row(const char *name, sabok_scores s, uint64_t support) {
+bool scores_row(const char *name, sabok_scores s, uint64_t support) {
     return sink_format("%-24s %10.4f %10.4f %10.4f %10llu\n", name, s.precision, s.recall, s.f1,
                        (unsigned long long)support);
 }
@@ -310,11 +310,11 @@ static bool table_report(const struct labelled *e) {
         const sabok_counts *c = &e->counts[i];
         support += c->expected;
         if (!e->info.multi_label && !c->found && !c->expected) continue;
-        ok = table_row(e->info.labels[i], sabok_scores_average(c, 1, SABOK_AVERAGE_MACRO, undefined_score(e)),
-                       c->expected);
+        ok = scores_row(e->info.labels[i],
+                        sabok_scores_average(c, 1, SABOK_AVERAGE_MACRO, undefined_score(e)), c->expected);
     }
     for (unsigned a = AVERAGE_MICRO; ok && a <= AVERAGE_WEIGHTED; a++)
-        ok = table_row(average_choices[a], scores_of(e, a), support);
+        ok = scores_row(average_choices[a], scores_of(e, a), support);
     ok = ok && sink_format("\naccuracy %.4f", (double)e->exact / (double)e->n);
     if (average_chosen(e) == AVERAGE_BINARY)
         ok = ok && sink_format(", F1 %.4f", scores_of(e, AVERAGE_BINARY).f1);

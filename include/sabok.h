@@ -601,6 +601,24 @@ SABOK_API uint64_t sabok_rows_line(const sabok_rows *rows);   // 1-based, of the
 SABOK_API double sabok_rows_progress(const sabok_rows *rows); // 0..1, or negative when the size is unknown
 SABOK_API void sabok_rows_close(sabok_rows *rows);
 
+// Sentences of a CoNLL file, or of "-": a line for each word, columns between tabs or runs of spaces, a blank line after a
+// sentence; lines that begin with -DOCSTART- end one, too. Errors name the file and the line.
+typedef struct sabok_conll sabok_conll;
+typedef struct sabok_conll_opts {
+    size_t word_column; // from 1; 0: the first
+    size_t tag_column;  // 0: the last
+} sabok_conll_opts;
+typedef struct sabok_tagged {
+    const char *const *words, *const *tags; // [length]
+    size_t length;
+    uint64_t line; // of the first word, from 1
+} sabok_tagged;
+SABOK_API sabok_conll *sabok_conll_open(const char *path, const sabok_conll_opts *opts, sabok_error *err);
+// Reads the next sentence, borrowed until the next call: 1, 0 at the end, -1 on error.
+SABOK_API int sabok_conll_next(sabok_conll *conll, sabok_tagged *out, sabok_error *err);
+SABOK_API double sabok_conll_progress(const sabok_conll *conll); // as sabok_rows_progress
+SABOK_API void sabok_conll_close(sabok_conll *conll);            // NULL is allowed
+
 // A sink of vectors, all of one width: JSON lines, CSV, .npy or .safetensors (tensor "embeddings" [n, width]). A file
 // appears under its name only when closed with success (temporary name, fsync, rename); "-" is standard output (JSON
 // lines and CSV only). After an error every later call reports the same one, and nothing appears.
@@ -664,6 +682,32 @@ SABOK_API sabok_scores sabok_scores_average(const sabok_counts *classes, size_t 
                                             double undefined);
 // Matthews' correlation, of examples that each have one class: scikit-learn's matthews_corrcoef. 0 where it is undefined.
 SABOK_API double sabok_matthews(const sabok_counts *classes, size_t n);
+
+// Entities in sentences of tagged words ("B-PER", "I-PER", "O"), counted by type as seqeval 1.2.2 does: by conlleval's
+// rules, which take any tag, or strictly, by a scheme.
+typedef enum sabok_scheme {
+    SABOK_SCHEME_DEFAULT = 0,
+    SABOK_IOB1,
+    SABOK_IOB2,
+    SABOK_IOE1,
+    SABOK_IOE2,
+    SABOK_IOBES,
+    SABOK_BILOU,
+} sabok_scheme;
+typedef struct sabok_entity_counter sabok_entity_counter;
+// NULL on error.
+SABOK_API sabok_entity_counter *sabok_entity_counter_new(sabok_scheme scheme, sabok_error *err);
+// Adds a sentence: the tags [n] that its words should have, and those a model gave them. A tag that the scheme does not
+// have is SABOK_EINVAL; by default an empty one is "O".
+SABOK_API sabok_status sabok_entity_counter_add(sabok_entity_counter *counter, const char *const *expected,
+                                                const char *const *found, size_t n, sabok_error *err);
+// How many types there are; their names, rising, and counts live until the next call on the counter.
+SABOK_API size_t sabok_entity_counter_types(const sabok_entity_counter *counter, const char *const **names,
+                                            const sabok_counts **counts);
+SABOK_API void sabok_entity_counter_free(sabok_entity_counter *counter); // NULL is allowed
+// Scores of types [n], averaged with the bits of seqeval, whose F1 is that of precision and recall; `undefined` is 0 or 1.
+SABOK_API sabok_scores sabok_entity_scores(const sabok_counts *types, size_t n, sabok_average average,
+                                           double undefined);
 
 // ---- the machine
 

@@ -57,6 +57,13 @@ def make_class_metrics(_wanted: str) -> None:
     print("metric-class.jsonl: scores of classes")
 
 
+def make_entity_metrics(_wanted: str) -> None:
+    from golden.entity_metric import write_entity_metrics
+
+    write_entity_metrics(ROOT / "metric-entity.jsonl")
+    print("metric-entity.jsonl: scores of entities")
+
+
 def make_evaluations(_wanted: str) -> None:
     from golden.evaluate import write_evaluations
 
@@ -187,7 +194,7 @@ def main() -> int:
 PARTS["torch"] = make_torch
 
 # Metrics and evaluations.
-PARTS |= {"class_metric": make_class_metrics, "eval": make_evaluations}
+PARTS |= {"class_metric": make_class_metrics, "entity_metric": make_entity_metrics, "eval": make_evaluations}
 
 if __name__ == "__main__":
     sys.exit(main())

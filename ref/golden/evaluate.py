@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from scipy import stats
 from sklearn import metrics
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from seqeval.metrics import accuracy_score, f1_score, precision_score, recall_score
+from seqeval.scheme import IOB2
+from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification, AutoTokenizer
 
 WORDS = "the cat dog man woman was they said she could not have been music new guitar running with him a".split()
 
@@ -93,6 +95,45 @@ def _regression(root: Path) -> None:
     (root / "eval" / "regression.json").write_text(json.dumps(want) + "\n")
 
 
+def _tag(root: Path) -> None:
+    folder = root / "bert-head-tag"
+    model = AutoModelForTokenClassification.from_pretrained(folder).double().eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    names = [model.config.id2label[i] for i in range(model.config.num_labels)]
+    draw = random.Random(8)
+    # Words of several tokens, of unknown letters, and one that is no token at all.
+    words = [[draw.choice([*WORDS, "zzzz", "running,", "café", "guitars", "​"]) for _ in range(draw.randint(1, 8))] for _ in range(60)]
+    kept, found, expected = [], [], []
+    for sentence in words:
+        ids = tokenizer(sentence, is_split_into_words=True, return_tensors="pt")
+        with torch.no_grad():
+            best = model(**ids).logits[0].argmax(dim=-1).tolist()
+        of = ids.word_ids(0)
+        first = {word: best[of.index(word)] for word in of if word is not None}
+        tags = {i: names[tag] for i, tag in first.items()}
+        right = [tags.get(i, "O") if draw.random() < 0.6 else draw.choice(names) for i in range(len(sentence))]
+        kept.append(right)
+        found.append([tags[i] for i in sorted(tags)])
+        expected.append([right[i] for i in sorted(tags)])
+    with open(root / "eval" / "tag.conll", "w", encoding="utf-8") as file:
+        file.write("-DOCSTART- -X- O\n\n")
+        for sentence, tags in zip(words, kept):
+            file.writelines(f"{word} X {tag}\n" for word, tag in zip(sentence, tags))
+            file.write("\n")
+    with open(root / "eval" / "tag.jsonl", "w", encoding="utf-8") as file:
+        for sentence, tags in zip(words, kept):
+            file.write(json.dumps({"tokens": sentence, "ner_tags": [names.index(tag) for tag in tags]}) + "\n")
+    for name, strict in (("tag", {}), ("tag-iob2", {"mode": "strict", "scheme": IOB2})):
+        want = {"eval_accuracy": float(accuracy_score(expected, found))}
+        for score, function in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
+            for average in ("micro", "macro", "weighted"):
+                value = float(function(expected, found, average=average, zero_division=0, **strict))
+                want[f"eval_{score}_{average}"] = value
+                if average == "micro":
+                    want[f"eval_{score}"] = value
+        (root / "eval" / f"{name}.json").write_text(json.dumps(want) + "\n")
+
+
 def write_evaluations(root: Path) -> None:
     """FILE of texts beside NAME.json: the values that `sabok eval text-classification --json` must print."""
     (root / "eval").mkdir(exist_ok=True)
@@ -100,3 +141,4 @@ def write_evaluations(root: Path) -> None:
     _single(root, "roberta-tiny-classify", "pair", True)
     _multi(root)
     _regression(root)
+    _tag(root)

@@ -116,13 +116,18 @@ static bool bpe_read(struct json *j, struct model *m, struct arena *arena) {
 
 // ---------------------------------------------------------------------------------------------- merges
 
-static inline size_t merge_place(const struct bpe *b, uint32_t left, uint32_t right) {
+static inline uint64_t merge_hash(const struct bpe *b, uint32_t left, uint32_t right) {
     const uint64_t h = (((uint64_t)left << 32 | right) ^ b->seed) * 0x9e3779b97f4a7c15u;
-    return (size_t)((h ^ h >> 32) * 0xd6e8feb86659fd93u >> 20) & b->merge_mask;
+    return (h ^ h >> 32) * 0xd6e8feb86659fd93u;
+}
+static inline size_t merge_place(const struct bpe *b, uint64_t hash) {
+    return (size_t)(hash >> 20) & b->merge_mask;
 }
 
 static inline const struct bpe_merge *merge_find(const struct bpe *b, uint32_t left, uint32_t right) {
-    for (size_t i = merge_place(b, left, right);; i = (i + 1) & b->merge_mask) {
+    const uint64_t hash = merge_hash(b, left, right), bit = hash >> b->filter_shift;
+    if (!(b->filter[bit / 64] >> bit % 64 & 1)) return NULL;
+    for (size_t i = merge_place(b, hash);; i = (i + 1) & b->merge_mask) {
         const struct bpe_merge *m = &b->merges[i];
         if (m->left == left && m->right == right) return m;
         if (m->left == NO_PIECE) return NULL;
@@ -131,7 +136,9 @@ static inline const struct bpe_merge *merge_find(const struct bpe *b, uint32_t l
 
 // A pair listed again has its last rank, as in the reference.
 static void merge_put(struct bpe *b, struct bpe_merge m) {
-    size_t i = merge_place(b, m.left, m.right);
+    const uint64_t hash = merge_hash(b, m.left, m.right), bit = hash >> b->filter_shift;
+    size_t i = merge_place(b, hash);
+    b->filter[bit / 64] |= (uint64_t)1 << bit % 64;
     while (b->merges[i].left != NO_PIECE && (b->merges[i].left != m.left || b->merges[i].right != m.right))
         i = (i + 1) & b->merge_mask;
     b->merges[i] = m;
@@ -167,33 +174,56 @@ static sabok_status add_merge(struct model *m, const struct bpe_pair *p, size_t 
     return SABOK_OK;
 }
 
-static void find_low(struct model *m) {
+// Words begin as low code points in byte-level vocabularies: their pairs have a small table of their own.
+static bool find_low(struct model *m) {
+    struct bpe *b = &m->bpe;
     for (uint32_t c = 0; c < BPE_LOW; c++) {
         char text[4];
-        m->bpe.low[c] = vocab_find(&m->vocab, text, utf8_write(c, text));
+        b->low[c] = vocab_find(&m->vocab, text, utf8_write(c, text));
+        b->low_index[c] = b->low[c] == NO_PIECE ? 0 : (uint16_t)++b->low_count;
     }
+    const size_t row = b->low_count + 1;
+    b->low_merges = mem_zalloc(row * row * sizeof *b->low_merges);
+    if (!b->low_merges) return false;
+    for (uint32_t x = 0; x < BPE_LOW; x++)
+        for (uint32_t y = 0; y < BPE_LOW && b->low_index[x]; y++) {
+            const struct bpe_merge *found = b->low_index[y] ? merge_find(b, b->low[x], b->low[y]) : NULL;
+            if (!found) continue;
+            b->low_merges[b->low_index[x] * row + b->low_index[y]] =
+                (struct bpe_low){found->rank + 1, found->result};
+        }
+    return true;
+}
+
+static bool make_tables(struct model *m, size_t merges) {
+    struct bpe *b = &m->bpe;
+    size_t size = 64;
+    while (size < 2 * merges)
+        size *= 2;
+    b->merges = mem_array(size, sizeof *b->merges);
+    b->filter = mem_zalloc(size);
+    b->whole = mem_zalloc(size_max(m->vocab.count, 1));
+    if (!b->merges || !b->filter || !b->whole) return false;
+    for (size_t i = 0; i < size; i++)
+        b->merges[i].left = NO_PIECE;
+    b->merge_mask = size - 1;
+    b->filter_shift = (unsigned)__builtin_clzll(8 * size) + 1; // 8 bits a place
+    b->seed =
+        (uint64_t)(uintptr_t)b->merges * 0xbf58476d1ce4e5b9u; // where a pair lies is no file's to choose
+    return true;
 }
 
 sabok_status bpe_build(struct model *m, const struct bpe_pair *pairs, size_t count, const char *where,
                        sabok_error *err) {
     struct bpe *b = &m->bpe;
-    size_t size = 64;
     if (count >= INT32_MAX) return error_set(err, SABOK_EFORMAT, where, "too many merges");
-    while (size < 2 * count)
-        size *= 2;
-    b->merges = mem_array(size, sizeof *b->merges);
-    if (!b->merges) return error_memory(err, where);
-    for (size_t i = 0; i < size; i++)
-        b->merges[i].left = NO_PIECE;
-    b->merge_mask = size - 1;
-    b->seed =
-        (uint64_t)(uintptr_t)b->merges * 0xbf58476d1ce4e5b9u; // where a pair lies is no file's to choose
+    if (!make_tables(m, count)) return error_memory(err, where);
     struct buf joined = {0};
     sabok_status status = SABOK_OK;
     for (size_t i = 0; i < count && status == SABOK_OK; i++)
         status = add_merge(m, &pairs[i], i, &joined, where, err);
     buf_free(&joined);
-    find_low(m);
+    if (status == SABOK_OK && !find_low(m)) return error_memory(err, where);
     model_find_bytes(&m->vocab, b->bytes);
     return status;
 }
@@ -203,6 +233,7 @@ sabok_status bpe_build(struct model *m, const struct bpe_pair *pairs, size_t cou
 struct symbol {
     uint32_t piece, size;    // bytes of the word
     uint32_t previous, next; // NO_PIECE: none; of a symbol that was joined to the one before, size is 0
+    uint32_t low;            // its low_index while it is one such code point, else 0
 };
 struct symbols {
     struct symbol *items;
@@ -214,13 +245,16 @@ static inline void symbol_push(struct symbols *s, uint32_t piece, size_t size) {
 }
 
 // The piece of one character, with what stands for its place in the word.
-static uint32_t char_piece(const struct model *m, struct json_text c, bool first, bool last) {
+static uint32_t char_piece(const struct model *m, struct json_text c, bool first, bool last, uint32_t *low) {
     const struct bpe *b = &m->bpe;
     const bool prefix = !first && b->prefix.size, suffix = last && b->suffix.size;
+    *low = 0;
     if (!prefix && !suffix) {
         uint32_t point;
         utf8_read((const uint8_t *)c.data, c.size, &point);
-        return point < BPE_LOW ? b->low[point] : vocab_find(&m->vocab, c.data, c.size);
+        if (point >= BPE_LOW) return vocab_find(&m->vocab, c.data, c.size);
+        *low = b->low_index[point];
+        return b->low[point];
     }
     char text[256];
     size_t n = 0;
@@ -247,14 +281,15 @@ static void split(const struct model *m, const char *word, size_t size, struct s
     const struct bpe *b = &m->bpe;
     size_t waiting = 0; // bytes of the unknown token
     for (size_t at = 0; at < size;) {
-        uint32_t point;
+        uint32_t point, low;
         const struct json_text c = {word + at, utf8_read((const uint8_t *)word + at, size - at, &point)};
-        const uint32_t piece = char_piece(m, c, at == 0, at + c.size == size);
+        const uint32_t piece = char_piece(m, c, at == 0, at + c.size == size, &low);
         at += c.size;
         if (piece != NO_PIECE) {
             if (waiting) symbol_push(s, b->unk, waiting);
             waiting = 0;
             symbol_push(s, piece, c.size);
+            s->items[s->count - 1].low = low;
         } else if (!(b->byte_fallback && push_bytes(b, c, s)) && b->unk != NO_PIECE) {
             if (waiting && !b->fuse_unk) {
                 symbol_push(s, b->unk, waiting);
@@ -268,28 +303,49 @@ static void split(const struct model *m, const char *word, size_t size, struct s
 
 // ---------------------------------------------------------------------------------------------- joining
 
+// What the pairs of neighbours become; order 0 where they stay apart.
+struct pairs {
+    uint32_t order[SHORT_WORD], result[SHORT_WORD];
+};
+
+static inline void pair_set(const struct bpe *b, const struct symbols *s, struct pairs *p, size_t i) {
+    const struct symbol *x = &s->items[i], *y = x + 1;
+    if (x->low && y->low) {
+        const struct bpe_low *l = &b->low_merges[x->low * (size_t)(b->low_count + 1) + y->low];
+        p->order[i] = l->order;
+        p->result[i] = l->result;
+        return;
+    }
+    const struct bpe_merge *m = merge_find(b, x->piece, y->piece);
+    p->order[i] = m ? m->rank + 1 : 0;
+    p->result[i] = m ? m->result : 0;
+}
+
 static void join_short(const struct bpe *b, struct symbols *s) {
-    const struct bpe_merge *pairs[SHORT_WORD]; // of symbols i and i + 1
+    struct pairs p; // of symbols i and i + 1
     for (size_t i = 0; i + 1 < s->count; i++)
-        pairs[i] = merge_find(b, s->items[i].piece, s->items[i + 1].piece);
+        pair_set(b, s, &p, i);
     while (s->count > 1) {
         size_t best = 0;
-        uint32_t rank = UINT32_MAX;
-        for (size_t i = 0; i + 1 < s->count; i++)
-            if (pairs[i] && pairs[i]->rank < rank) {
-                rank = pairs[i]->rank;
-                best = i;
-            }
-        if (rank == UINT32_MAX) return;
-        s->items[best].piece = pairs[best]->result;
+        uint32_t least = UINT32_MAX; // of order - 1, which puts 0 last
+        for (size_t i = 0; i + 1 < s->count; i++) {
+            const uint32_t rank = p.order[i] - 1;
+            best = rank < least ? i : best;
+            least = rank < least ? rank : least;
+        }
+        if (least == UINT32_MAX) return;
+        s->items[best].piece = p.result[best];
+        s->items[best].low = 0;
         s->items[best].size += s->items[best + 1].size;
         s->count--;
-        for (size_t i = best + 1; i < s->count; i++)
-            s->items[i] = s->items[i + 1];
-        for (size_t i = best + 1; i + 1 < s->count; i++)
-            pairs[i] = pairs[i + 1];
-        if (best > 0) pairs[best - 1] = merge_find(b, s->items[best - 1].piece, s->items[best].piece);
-        if (best + 1 < s->count) pairs[best] = merge_find(b, s->items[best].piece, s->items[best + 1].piece);
+        const size_t after = s->count - best - 1; // symbols, and one pair fewer
+        memmove(&s->items[best + 1], &s->items[best + 2], after * sizeof *s->items);
+        if (after) {
+            memmove(&p.order[best + 1], &p.order[best + 2], (after - 1) * sizeof *p.order);
+            memmove(&p.result[best + 1], &p.result[best + 2], (after - 1) * sizeof *p.result);
+            pair_set(b, s, &p, best);
+        }
+        if (best > 0) pair_set(b, s, &p, best - 1);
     }
 }
 
@@ -360,12 +416,16 @@ static void join_long(const struct bpe *b, struct symbols *s, struct heap *h) {
     s->count = n;
 }
 
+// Of a word that is a piece: whether the merges lead to that piece.
+enum bpe_whole { WHOLE_NOT_KNOWN, WHOLE_PIECE, WHOLE_PARTED };
+
 static bool bpe_run(const struct model *m, const char *word, size_t size, size_t chars, struct pieces *out) {
     const struct bpe *b = &m->bpe;
-    if (b->ignore_merges) {
-        const uint32_t whole = vocab_find(&m->vocab, word, size);
-        if (whole != NO_PIECE) return pieces_push(out, whole, 0, size);
-    }
+    const uint32_t whole = vocab_find(&m->vocab, word, size);
+    const uint8_t known =
+        whole == NO_PIECE ? WHOLE_PARTED : atomic_load_explicit(&b->whole[whole], memory_order_relaxed);
+    if (known == WHOLE_PIECE || (whole != NO_PIECE && b->ignore_merges))
+        return pieces_push(out, whole, 0, size);
     // Each join takes one symbol away and adds at most two candidates.
     const size_t most = b->byte_fallback ? size : chars;
     const size_t candidates = most <= SHORT_WORD ? 0 : 3 * most;
@@ -379,6 +439,10 @@ static bool bpe_run(const struct model *m, const char *word, size_t size, size_t
         struct heap h = {(struct candidate *)(void *)(space + most * sizeof(struct symbol)), 0};
         join_long(b, &s, &h);
     }
+    if (known == WHOLE_NOT_KNOWN) { // threads that come here together write the same
+        const bool one = s.count == 1 && s.items[0].piece == whole && s.items[0].size == size;
+        atomic_store_explicit(&b->whole[whole], one ? WHOLE_PIECE : WHOLE_PARTED, memory_order_relaxed);
+    }
     size_t at = 0;
     for (size_t i = 0; i < s.count; i++) {
         if (!pieces_push(out, s.items[i].piece, at, at + s.items[i].size)) return false;
@@ -389,6 +453,9 @@ static bool bpe_run(const struct model *m, const char *word, size_t size, size_t
 
 static void bpe_free(struct model *m) {
     mem_free(m->bpe.merges);
+    mem_free(m->bpe.filter);
+    mem_free(m->bpe.low_merges);
+    mem_free((void *)m->bpe.whole);
 }
 
 const struct model_kind model_bpe = {"BPE", bpe_read, bpe_run, bpe_free};

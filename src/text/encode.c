@@ -8,6 +8,11 @@ struct token_scratch *token_scratch_new(const sabok_tokenizer *tok) {
     return mem_zalloc(sizeof(struct token_scratch)); // its buffers grow with the texts
 }
 
+bool scratch_cache(struct token_scratch *s) {
+    if (!s->cache) s->cache = mem_map(sizeof *s->cache << CACHE_BITS);
+    return s->cache != NULL;
+}
+
 void token_scratch_free(struct token_scratch *s) {
     if (!s) return;
     units_free(&s->text);
@@ -25,8 +30,8 @@ void token_scratch_free(struct token_scratch *s) {
     pieces_free(&s->pieces);
     mem_free(s->starts);
     mem_free(s->tokens);
-    mem_free(s->cache);
-    mem_free(s->segments);
+    mem_unmap(s->cache, sizeof *s->cache << CACHE_BITS);
+    segment_cache_free(s);
     mem_free(s);
 }
 

@@ -57,11 +57,6 @@ static bool model_ids(const struct sabok_tokenizer *tok, struct token_scratch *s
            put_pieces(tok, &s->pieces, out);
 }
 
-static inline size_t cache_place(uint64_t low, uint64_t high) {
-    const uint64_t h = (low ^ (high * 0x9e3779b97f4a7c15u)) * 0xd6e8feb86659fd93u;
-    return (size_t)((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> (64 - CACHE_BITS));
-}
-
 // The ids of a word not found in the cache, which it enters.
 static __attribute__((noinline)) bool cache_miss(const struct sabok_tokenizer *tok, struct token_scratch *s,
                                                  struct cached_word key, size_t size, struct token_ids *out) {
@@ -76,7 +71,7 @@ static __attribute__((noinline)) bool cache_miss(const struct sabok_tokenizer *t
     key.count = (uint32_t)s->pieces.size;
     for (uint32_t i = 0; i < key.count; i++)
         key.ids[i] = tok->model.vocab.pieces[s->pieces.items[i].piece].id;
-    const size_t place = cache_place(key.low, key.high);
+    const size_t place = cached_word_place(key.low, key.high);
     // The newest word takes the first of two places and moves what was there to the second.
     s->cache[place ^ 1] = s->cache[place];
     s->cache[place] = key;
@@ -85,7 +80,7 @@ static __attribute__((noinline)) bool cache_miss(const struct sabok_tokenizer *t
 
 static inline bool cache_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, uint64_t low,
                              uint64_t high, size_t size, struct token_ids *out) {
-    const size_t place = cache_place(low, high);
+    const size_t place = cached_word_place(low, high);
     const struct cached_word *e = &s->cache[place];
     if (e->low != low || e->high != high) {
         e = &s->cache[place ^ 1];
@@ -244,7 +239,7 @@ bool encode_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, stru
     const size_t first = out->size;
     enum way way = WAY_LONG;
     if (tok->actions && !added_may_match(&tok->added.raw, text.data, text.size)) {
-        if (!s->cache && !(s->cache = mem_zalloc(sizeof *s->cache << CACHE_BITS))) return false;
+        if (!scratch_cache(s)) return false;
         struct run r = {.tok = tok, .s = s, .out = out};
         r.most = limit > SIZE_MAX - first ? SIZE_MAX : first + limit;
         way = short_way(&r, (const uint8_t *)text.data, text.size);

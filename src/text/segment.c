@@ -8,15 +8,22 @@
 
 #include <string.h>
 
-#define KEY_BYTES 31
-#define KEY_IDS 7
-#define SEGMENT_BITS 15
+// Parts of up to 15 bytes that become up to three ids are kept in half a cache line, others in a line.
+#define SHORT_BYTES 15
+#define LONG_BYTES 31
+#define LONG_IDS 7
+#define LONG_BITS 13
 
 struct cached_segment {
     uint64_t key[4]; // the part's bytes, zeros, and in the last byte their number
     uint32_t count;  // 0: an empty place
-    uint32_t ids[KEY_IDS];
+    uint32_t ids[LONG_IDS];
 };
+#define SEGMENT_CACHE_BYTES (sizeof(struct cached_segment) << LONG_BITS)
+void segment_cache_free(struct token_scratch *s) {
+    mem_unmap(s->segments, SEGMENT_CACHE_BYTES);
+}
+
 struct segmenter {
     bool bytes; // byte-level
     enum regex_kind pattern;
@@ -202,48 +209,86 @@ static enum way run_part(const struct cut *c, const char *part, size_t size) {
     return WAY_DONE;
 }
 
-static inline size_t key_place(const uint64_t k[4]) {
+static inline size_t long_place(const uint64_t k[4]) {
     const uint64_t a = (k[0] ^ (k[1] * 0x9e3779b97f4a7c15u)) * 0xd6e8feb86659fd93u;
     const uint64_t b = (k[2] ^ (k[3] * 0xbf58476d1ce4e5b9u)) * 0x94d049bb133111ebu;
     const uint64_t h = a ^ b;
-    return (size_t)((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> (64 - SEGMENT_BITS));
+    return (size_t)((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> (64 - LONG_BITS));
 }
 
 static inline bool same_key(const uint64_t a[4], const uint64_t b[4]) {
     return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
-static __attribute__((noinline)) enum way part_miss(const struct cut *c, const char *part, size_t size,
-                                                    const uint64_t key[4], size_t place) {
+// In both tables the newest takes the first of two places and moves what was there to the second.
+static __attribute__((noinline)) enum way short_miss(const struct cut *c, const char *part, size_t size,
+                                                     struct cached_word made) {
     const size_t first = c->out->size;
     const enum way way = run_part(c, part, size);
     const size_t n = c->out->size - first;
-    if (way != WAY_DONE || n == 0 || n > KEY_IDS) return way;
-    struct cached_segment made = {.count = (uint32_t)n};
-    memcpy(made.key, key, sizeof made.key);
+    if (way != WAY_DONE || n == 0 || n > COUNT(made.ids)) return way;
+    made.count = (uint32_t)n;
     memcpy(made.ids, c->out->ids + first, n * sizeof *made.ids);
-    // The newest takes the first of two places and moves what was there to the second.
+    const size_t place = cached_word_place(made.low, made.high);
+    c->s->cache[place ^ 1] = c->s->cache[place];
+    c->s->cache[place] = made;
+    return way;
+}
+
+static __attribute__((noinline)) enum way long_ids(const struct cut *c, const char *part, size_t size) {
+    struct cached_segment made = {.count = 0};
+    memcpy(made.key, part, size);
+    ((char *)made.key)[LONG_BYTES] = (char)size;
+    const size_t place = long_place(made.key);
+    const struct cached_segment *e = &c->s->segments[place];
+    if (!same_key(e->key, made.key)) e = &c->s->segments[place ^ 1];
+    if (same_key(e->key, made.key)) {
+        if (!token_ids_reserve(c->out, c->out->size + e->count)) return WAY_MEMORY;
+        memcpy(c->out->ids + c->out->size, e->ids, e->count * sizeof *e->ids);
+        c->out->size += e->count;
+        return WAY_DONE;
+    }
+    const size_t first = c->out->size;
+    const enum way way = run_part(c, part, size);
+    const size_t n = c->out->size - first;
+    if (way != WAY_DONE || n == 0 || n > LONG_IDS) return way;
+    made.count = (uint32_t)n;
+    memcpy(made.ids, c->out->ids + first, n * sizeof *made.ids);
     c->s->segments[place ^ 1] = c->s->segments[place];
     c->s->segments[place] = made;
     return way;
 }
 
-static inline enum way part_ids(const struct cut *c, const char *part, size_t size) {
-    if (size > KEY_BYTES) return run_part(c, part, size);
-    union {
-        uint64_t words[4];
-        char bytes[32];
-    } key = {{0}};
-    memcpy(key.bytes, part, size);
-    key.bytes[KEY_BYTES] = (char)size;
-    const size_t place = key_place(key.words);
-    const struct cached_segment *e = &c->s->segments[place];
-    if (!same_key(e->key, key.words)) {
-        e = &c->s->segments[place ^ 1];
-        if (!same_key(e->key, key.words)) return part_miss(c, part, size, key.words, place);
+// The bytes of a part of at most 15, zeros after them, their number in the last byte. Reads 16 bytes where the text has
+// so many: a copy of a size known beforehand is two loads.
+static inline void short_key(const char *part, size_t size, const char *text_end, uint64_t key[2]) {
+    if ((size_t)(text_end - part) < 16) {
+        char bytes[16] = {0};
+        memcpy(bytes, part, size);
+        memcpy(key, bytes, 16);
+    } else {
+        memcpy(key, part, 16);
+        const uint64_t keep = ~(uint64_t)0;
+        key[0] &= size < 8 ? ~(keep << 8 * size) : keep;
+        key[1] &= size <= 8 ? 0 : ~(keep << 8 * (size - 8));
+    }
+    key[1] |= (uint64_t)size << 56;
+}
+
+static inline enum way part_ids(const struct cut *c, const char *part, size_t size, const char *text_end) {
+    if (size > SHORT_BYTES) return size > LONG_BYTES ? run_part(c, part, size) : long_ids(c, part, size);
+    uint64_t key[2];
+    short_key(part, size, text_end, key);
+    const size_t place = cached_word_place(key[0], key[1]);
+    const struct cached_word *e = &c->s->cache[place];
+    if (e->low != key[0] || e->high != key[1]) {
+        e = &c->s->cache[place ^ 1];
+        if (e->low != key[0] || e->high != key[1])
+            return short_miss(c, part, size, (struct cached_word){.low = key[0], .high = key[1]});
     }
     struct token_ids *out = c->out;
-    if (out->cap - out->size < KEY_IDS && !token_ids_reserve(out, out->size + KEY_IDS)) return WAY_MEMORY;
+    if (out->cap - out->size < COUNT(e->ids) && !token_ids_reserve(out, out->size + COUNT(e->ids)))
+        return WAY_MEMORY;
     memcpy(out->ids + out->size, e->ids, sizeof e->ids);
     out->size += e->count;
     return WAY_DONE;
@@ -266,7 +311,7 @@ static enum way cut_bytes(const struct cut *c, struct json_text text, size_t mos
     for (size_t at = 0; at < text.size && c->out->size < most;) {
         const size_t end =
             g->pattern == REGEX_GPT2 ? scan_gpt2(s, text.size, at) : scan_gpt4(s, text.size, at, g->digits);
-        const enum way way = part_ids(c, text.data + at, end - at);
+        const enum way way = part_ids(c, text.data + at, end - at, text.data + text.size);
         if (way != WAY_DONE) return way;
         at = end;
     }
@@ -288,7 +333,7 @@ static enum way cut_words(const struct cut *c, struct json_text text, size_t mos
         while (end < text.size && s[end] != ' ')
             end++;
         if (c->out->size >= most) return WAY_DONE;
-        const enum way way = part_ids(c, s + at, end - at);
+        const enum way way = part_ids(c, s + at, end - at, s + text.size);
         if (way != WAY_DONE) return way;
         at = end;
     }
@@ -303,7 +348,8 @@ enum way segment_ids(const struct sabok_tokenizer *tok, struct token_scratch *s,
     if (added_may_match(&a->raw, text.data, text.size) ||
         added_may_match(&a->normalized, text.data, text.size))
         return WAY_LONG;
-    if (!s->segments && !(s->segments = mem_zalloc(sizeof *s->segments << SEGMENT_BITS))) return WAY_MEMORY;
+    if (!scratch_cache(s)) return WAY_MEMORY;
+    if (!s->segments && !(s->segments = mem_map(SEGMENT_CACHE_BYTES))) return WAY_MEMORY;
     const struct cut c = {tok, tok->segmenter, s, out};
     return c.g->bytes ? cut_bytes(&c, text, most) : cut_words(&c, text, most);
 }

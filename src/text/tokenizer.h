@@ -9,6 +9,8 @@
 #include "text/char.h"
 #include "text/text.h"
 
+#include <string.h>
+
 #define TEXT_BYTES_MAX ((size_t)1 << 31)
 #define NO_PIECE UINT32_MAX
 
@@ -99,6 +101,50 @@ static inline const char *vocab_text(const struct vocab *v, uint32_t piece) {
     return v->pool + v->pieces[piece].begin;
 }
 
+// ------------------------------------------------------------------------------------------ trie (trie.c)
+// The pieces of up to TRIE_BYTES bytes, byte by byte.
+#define TRIE_BYTES 64
+#define TRIE_TAIL 0x80000000u // in `piece`: only this piece goes on, with the byte `base`
+struct trie_cell {
+    uint32_t base, parent; // parent + 1; 0: a free cell, or the root, which is cell 0
+    uint32_t piece;        // that ends here, or NO_PIECE
+};
+struct trie {
+    struct trie_cell *cells;
+    size_t count, cap;
+};
+bool trie_build(struct trie *t, const struct vocab *v); // false when out of memory
+void trie_free(struct trie *t);
+// A walk over the pieces that begin at `text`.
+struct trie_walk {
+    const char *text;
+    size_t size, at; // the piece found last ends at `at`
+    uint32_t cell;
+    bool over;
+};
+// The next longer piece; NO_PIECE when there is none.
+static inline uint32_t trie_next(const struct trie *t, const struct vocab *v, struct trie_walk *w) {
+    while (w->at < w->size && !w->over) {
+        const uint8_t byte = (uint8_t)w->text[w->at];
+        const uint32_t next = t->cells[w->cell].base ^ byte;
+        const struct trie_cell *c = &t->cells[next];
+        if (c->parent != w->cell + 1) break;
+        w->cell = next;
+        w->at++;
+        if (c->piece == NO_PIECE) continue;
+        if (!(c->piece & TRIE_TAIL)) return c->piece;
+        w->over = true;
+        if (w->at == w->size || (uint8_t)w->text[w->at] != c->base) break;
+        const uint32_t piece = c->piece & ~TRIE_TAIL;
+        const struct vocab_piece *p = &v->pieces[piece];
+        if (p->size > w->size || memcmp(v->pool + p->begin + w->at, w->text + w->at, p->size - w->at) != 0)
+            break;
+        w->at = p->size;
+        return piece;
+    }
+    return NO_PIECE;
+}
+
 // ------------------------------------------------------------------------------------------ model (model.c)
 // A piece found in a word: bytes [begin, end) of it.
 struct piece {
@@ -140,6 +186,9 @@ struct wordpiece { // wordpiece.c
 struct bpe_merge { // the pair of pieces left, right becomes result; the lowest rank first
     uint32_t left, right, rank, result;
 };
+struct bpe_low {            // what a pair of low code points becomes
+    uint32_t order, result; // order: rank + 1; 0: they stay apart
+};
 #define BPE_LOW 512
 struct bpe { // bpe.c
     uint32_t unk;
@@ -148,8 +197,14 @@ struct bpe { // bpe.c
     struct bpe_merge *merges;        // a hash table; left is NO_PIECE in an empty place
     size_t merge_mask;
     uint64_t seed;
-    uint32_t low[BPE_LOW]; // pieces of the code points alone, but for prefix and suffix
-    uint32_t bytes[256];   // pieces <0x00> to <0xFF>
+    uint64_t *filter; // a bit for each pair: most that do not join stop here
+    unsigned filter_shift;
+    uint32_t low[BPE_LOW];       // pieces of the code points alone, but for prefix and suffix
+    uint16_t low_index[BPE_LOW]; // those that have a piece are counted from 1
+    uint32_t low_count;
+    struct bpe_low *low_merges; // [low_count + 1, low_count + 1], of pairs of such pieces, by index
+    _Atomic uint8_t *whole;     // [pieces], what is known of a word that is the piece: a bpe_whole
+    uint32_t bytes[256];        // pieces <0x00> to <0xFF>
 };
 struct unigram {    // unigram.c
     double *scores; // [count]
@@ -157,7 +212,8 @@ struct unigram {    // unigram.c
     double unk_score;
     uint32_t unk;
     bool byte_fallback;
-    uint8_t *have; // [longest + 1], whether a piece has this many bytes
+    struct trie trie;
+    uint8_t *have; // [longest + 1], whether a piece has this many bytes; for those that are not in the trie
     uint32_t bytes[256];
 };
 struct wordlevel { // wordlevel.c
@@ -506,13 +562,17 @@ const struct action *actions_block(const struct sabok_tokenizer *tok, struct act
 bool actions_possible(const struct sabok_tokenizer *tok);
 
 // ------------------------------------------------------------------------------------------ encode.c
-// A word and its ids, kept by the short way. A word is up to 16 bytes, none of them NUL.
+// A word and its ids, kept by the short way. A word is up to 16 bytes, none of them NUL; or up to 15 and their number.
 struct cached_word {
     uint64_t low, high;
     uint32_t ids[3];
     uint32_t count; // 0: an empty place
 };
 #define CACHE_BITS 15
+static inline size_t cached_word_place(uint64_t low, uint64_t high) {
+    const uint64_t h = (low ^ (high * 0x9e3779b97f4a7c15u)) * 0xd6e8feb86659fd93u;
+    return (size_t)((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> (64 - CACHE_BITS));
+}
 // A token of the long way: characters [begin, end) of the text.
 struct token {
     uint32_t id, begin, end, word;
@@ -520,8 +580,8 @@ struct token {
 };
 struct cached_segment;
 struct token_scratch {
-    struct cached_word *cache;
-    struct cached_segment *segments;
+    struct cached_word *cache;       // mapped, so that no entry lies in two cache lines
+    struct cached_segment *segments; // of parts longer than a cached_word holds; mapped
     bool stuck; // the last failure was a pattern that took too many steps, not want of memory
     struct units text, part, spare;
     struct spans raw;
@@ -538,6 +598,7 @@ struct token_scratch {
 };
 // The long way: everything about the tokens of one text, into s->tokens. False when out of memory.
 bool encode_text(const struct sabok_tokenizer *tok, struct token_scratch *s, const char *text, size_t size);
+bool scratch_cache(struct token_scratch *s); // makes the cache, once; false when out of memory
 static inline size_t scratch_byte(const struct token_scratch *s, uint32_t character) {
     return s->ascii ? character : s->starts[character];
 }
@@ -546,6 +607,7 @@ static inline size_t scratch_byte(const struct token_scratch *s, uint32_t charac
 // Another short way: the text is cut where no step can tell, and the ids of each part are kept.
 bool segmenter_make(struct sabok_tokenizer *tok); // false when out of memory
 void segmenter_free(struct segmenter *g);
+void segment_cache_free(struct token_scratch *s);
 enum way { WAY_DONE, WAY_MEMORY, WAY_LONG };
 enum way segment_ids(const struct sabok_tokenizer *tok, struct token_scratch *s, struct json_text text,
                      size_t most, struct token_ids *out);

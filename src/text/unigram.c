@@ -23,10 +23,9 @@ bool unigram_add(struct model *m, struct json_text text, double score, size_t at
 static bool read_score(struct json *j, double *out) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    json_peek(j);
+    if (json_peek(j) != JSON_NUMBER) return json_double(j, out); // which fails
     const size_t begin = j->at;
-    double exact;
-    if (!json_double(j, &exact)) return false;
+    if (!json_skip(j)) return false;
     uint64_t digits = 0;
     int scale = 0;
     bool point = false, simple = true;
@@ -42,11 +41,12 @@ static bool read_score(struct json *j, double *out) {
             simple = c == '-' && i == begin;
         }
     }
-    if (simple && scale < (int)COUNT(powers)) {
-        exact = (double)digits / powers[scale];
-        if (j->text[begin] == '-') exact = -exact;
+    if (!simple || scale >= (int)COUNT(powers)) {
+        j->at = begin;
+        return json_double(j, out);
     }
-    *out = exact;
+    *out = (double)digits / powers[scale];
+    if (j->text[begin] == '-') *out = -*out;
     return true;
 }
 
@@ -99,7 +99,7 @@ sabok_status unigram_build(struct model *m, uint64_t unk, const char *where, sab
                          v->count);
     u->unk = (uint32_t)unk;
     TRY(collect_sizes(m, where, err));
-    if (!vocab_build(v, &twice, &same_id)) return error_memory(err, where);
+    if (!vocab_build(v, &twice, &same_id) || !trie_build(&u->trie, v)) return error_memory(err, where);
     double least = u->scores[0];
     for (size_t i = 1; i < v->count; i++)
         if (u->scores[i] < least) least = u->scores[i];
@@ -147,24 +147,32 @@ static inline void offer(struct node *n, double score, size_t begin, uint32_t pi
     *n = (struct node){score, (uint32_t)begin, piece};
 }
 
+// The pieces too long for the trie that begin at `begin`.
+static void offer_long(const struct model *m, const struct piece_search *s, struct node *nodes,
+                       size_t begin) {
+    const struct vocab *v = &m->vocab;
+    const size_t most = size_min(s->size - begin, v->longest);
+    for (size_t n = TRIE_BYTES + 1; n <= most; n++) {
+        if (!m->unigram.have[n]) continue;
+        const uint64_t hash = s->hashes[begin + n] - s->hashes[begin] * v->powers[n];
+        if (!vocab_may_have(v, hash)) continue;
+        const uint32_t piece = vocab_find_hashed(v, hash, "", 0, s->text + begin, n);
+        if (piece != NO_PIECE)
+            offer(&nodes[begin + n], nodes[begin].score + m->unigram.scores[piece], begin, piece);
+    }
+}
+
 // Every piece that begins at `begin`; true when one of them is the character there, of `width` bytes.
 static inline bool offer_pieces(const struct model *m, const struct piece_search *s, struct node *nodes,
                                 size_t begin, size_t width) {
-    const struct vocab *v = &m->vocab;
-    const uint8_t *have = m->unigram.have;
-    const size_t most = size_min(s->size - begin, v->longest);
     const double score = nodes[begin].score;
-    const uint64_t base = s->hashes[begin];
+    struct trie_walk walk = {.text = s->text + begin, .size = s->size - begin};
     bool alone = false;
-    for (size_t n = width; n <= most; n++) {
-        if (!have[n]) continue;
-        const uint64_t hash = s->hashes[begin + n] - base * v->powers[n];
-        if (!vocab_may_have(v, hash)) continue;
-        const uint32_t piece = vocab_find_hashed(v, hash, "", 0, s->text + begin, n);
-        if (piece == NO_PIECE) continue;
-        offer(&nodes[begin + n], score + m->unigram.scores[piece], begin, piece);
-        alone = alone || n == width;
+    for (uint32_t piece; (piece = trie_next(&m->unigram.trie, &m->vocab, &walk)) != NO_PIECE;) {
+        offer(&nodes[begin + walk.at], score + m->unigram.scores[piece], begin, piece);
+        alone = alone || walk.at == width;
     }
+    if (s->hashes) offer_long(m, s, nodes, begin);
     return alone;
 }
 
@@ -215,8 +223,9 @@ static bool unigram_run(const struct model *m, const char *word, size_t size, si
     (void)chars;
     if (size == 0) return true;
     struct node *nodes = pieces_space(out, size + 1, sizeof *nodes);
-    if (!nodes || !pieces_hash(out, word, size)) return false;
-    const struct piece_search search = {word, size, out->hashes};
+    const bool has_long = size > TRIE_BYTES && m->vocab.longest > TRIE_BYTES;
+    if (!nodes || (has_long && !pieces_hash(out, word, size))) return false;
+    const struct piece_search search = {word, size, has_long ? out->hashes : NULL};
     for (size_t i = 0; i <= size; i++)
         nodes[i] = (struct node){0, 0, NO_PIECE};
     for (size_t at = 0; at < size;) {
@@ -233,6 +242,7 @@ static bool unigram_run(const struct model *m, const char *word, size_t size, si
 static void unigram_free(struct model *m) {
     mem_free(m->unigram.scores);
     mem_free(m->unigram.have);
+    trie_free(&m->unigram.trie);
 }
 
 const struct model_kind model_unigram = {"Unigram", unigram_read, unigram_run, unigram_free};

@@ -70,7 +70,8 @@ void memory_plan_free(struct memory_plan *m);
 
 // ---- run.c
 struct plan;
-// Called after each record with its output [rows, D], when a plan is watched. Nonzero stops the run.
+// Called after each record that makes f32, with its output [rows, D], when a plan is watched. Nonzero stops the
+// run.
 typedef int plan_watch_fn(void *ctx, const prog *p, const struct record *r, const float *out, size_t rows,
                           size_t D);
 

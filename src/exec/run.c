@@ -189,14 +189,20 @@ static void plan_work(void *ctx, unsigned thread, unsigned threads) {
     }
 }
 
-static sabok_status plan_check_output(const struct plan *plan, const struct record *r, const float *out,
-                                      size_t rows, size_t D, sabok_error *err) {
-    for (size_t i = 0; i < rows * D; i++)
-        if (!isfinite(out[i])) {
-            const char *name = plan->p->values[r->out].name;
-            return error_set(err, SABOK_ENUMERIC, name ? name : r->scope, "%s made %s at row %zu, column %zu",
-                             op_name(r->op), isnan(out[i]) ? "a NaN" : "an infinity", i / D, i % D);
-        }
+static sabok_status plan_check_output(const struct plan *plan, const struct record *r, size_t rows,
+                                      sabok_error *err) {
+    const struct value *v = &plan->p->values[r->out];
+    if (v->dtype == DT_I8) return SABOK_OK; // rounded from numbers that have been looked at
+    const size_t D = (size_t)v->shape.dim[1], stride = value_row_bytes(v), size = dtype_bytes(v->dtype);
+    const uint8_t *out = plan->address[r->out];
+    for (size_t i = 0; i < rows * D; i++) {
+        float x;
+        dtype_to_f32(&x, out + i / D * stride + i % D * size, v->dtype, 1);
+        if (isfinite(x)) continue;
+        return error_set(err, SABOK_ENUMERIC, v->name ? v->name : r->scope,
+                         "%s made %s at row %zu, column %zu, expected finite numbers", op_name(r->op),
+                         isnan(x) ? "a NaN" : "an infinity", i / D, i % D);
+    }
     return SABOK_OK;
 }
 
@@ -205,11 +211,11 @@ static sabok_status plan_run_watched(struct plan *plan, const struct batch *batc
         const struct step *step = &plan->steps[i];
         step_run(step, 0, step->units);
         const struct record *r = step->record;
-        const struct shape *shape = &plan->p->values[r->out].shape;
-        const size_t rows = shape->dim[0] == DIM_T ? batch->T : batch->B, D = (size_t)shape->dim[1];
-        const float *out = plan->address[r->out];
-        if (plan->check) TRY(plan_check_output(plan, r, out, rows, D, err));
-        if (plan->watch && plan->watch(plan->watch_ctx, plan->p, r, out, rows, D) != 0)
+        const struct value *v = &plan->p->values[r->out];
+        const size_t rows = v->shape.dim[0] == DIM_T ? batch->T : batch->B, D = (size_t)v->shape.dim[1];
+        if (plan->check) TRY(plan_check_output(plan, r, rows, err));
+        if (plan->watch && v->dtype == DT_F32 &&
+            plan->watch(plan->watch_ctx, plan->p, r, plan->address[r->out], rows, D) != 0)
             return error_set(err, SABOK_ECANCELED, r->scope, "stopped by the caller");
     }
     return SABOK_OK;

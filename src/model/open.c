@@ -267,7 +267,7 @@ static sabok_status open_all(struct sabok_model *m, const char *path, const sabo
 static sabok_status model_start(struct sabok_model *m, const char *name, size_t name_length, unsigned threads,
                                 bool pin, sabok_error *err) {
     const char *problem = cpu_isa_problem();
-    if (problem) return error_set(err, SABOK_EINVAL, "SABOK_ISA", "%s", problem);
+    if (problem) return error_set(err, SABOK_EINVAL, NULL, "%s", problem);
     m->name = mem_copy_bytes(name, name_length);
     m->packs = pack_new();
     if (!m->name || !m->packs) return error_memory(err, "model");

@@ -1,7 +1,9 @@
 // The precision pass: formats by rule, one operand for all its readers, bf16 written where nobody else reads.
 #include "exec/exec.h"
 
+#include <math.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -99,12 +101,46 @@ static void test_bf16_by_what_the_cpu_has(void **state) {
     prog_free(&p);
 }
 
+// SABOK_CHECK=1 reads every operand by its own type, and finds what is not finite in each format.
+static void test_checked_in_every_format(void **state) {
+    (void)state;
+    enum { T = 3 };
+    static float x[T * D], y[T * D];
+    const struct weight w[3] = {linear_weight("up", F, D), linear_weight("gate", D, D),
+                                linear_weight("down", D, F)};
+    const uint32_t offsets[] = {0, T};
+    const struct batch batch = {.T = T, .B = 1, .offsets = offsets, .rows = x};
+    setenv("SABOK_CHECK", "1", 1);
+    for (enum weight_format format = 0; format < FORMAT_COUNT; format++) {
+        prog p;
+        build(&p, w);
+        prog_precision(&p, &(struct precision){.format = format});
+        struct pack_set *packs = pack_new();
+        assert_int_equal(pack_program(packs, &p, NULL, NULL, NULL, NULL), SABOK_OK);
+        struct plan *plan = plan_new(&p, packs, T, 1, 1, NULL);
+        assert_non_null(plan);
+        // As int8 these are the bytes 0x81 and 0x7f, which read as f32 are a NaN.
+        for (size_t i = 0; i < T * D; i++)
+            x[i] = i % 2 ? 1.0f : -1.0f;
+        sabok_error err = {0};
+        if (plan_run(plan, &batch, (float *const[]){y}, NULL, &err) != SABOK_OK)
+            fail_msg("%s: %s", format_name(format), err.message);
+        x[D + 5] = INFINITY;
+        assert_int_equal(plan_run(plan, &batch, (float *const[]){y}, NULL, &err), SABOK_ENUMERIC);
+        plan_free(plan);
+        pack_free(packs);
+        prog_free(&p);
+    }
+    unsetenv("SABOK_CHECK");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_int8_shares_operands),
         cmocka_unit_test(test_rule_keeps_float32),
         cmocka_unit_test(test_bf16_by_what_the_cpu_has),
+        cmocka_unit_test(test_checked_in_every_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-// A temporary, or several that take turns in one place (an op that works in place).
+// A temporary, or several that take turns in one place (an op that works in place): then `root` is the first of
+// them, whose span covers all.
 struct span_of_life {
     val root;
     uint32_t first, last; // stages
@@ -44,7 +45,7 @@ static bool memory_same_rows(const struct value *a, const struct value *b) {
 
 // The value whose memory record i's output takes over, or 0.
 static val memory_in_place(const struct memory_plan *m, const prog *p, const struct span_of_life *life,
-                           const val *root, size_t i) {
+                           size_t i) {
     const struct record *r = &p->records[i];
     const unsigned allowed = op_rules(r->op)->in_place;
     const struct value *out = &p->values[r->out];
@@ -54,7 +55,7 @@ static val memory_in_place(const struct memory_plan *m, const prog *p, const str
         if (!(allowed >> j & 1) || v == 0 || p->values[v].kind != VALUE_TEMP || p->values[v].tapped) continue;
         if (!memory_same_rows(&p->values[v], out) || life[v].last != m->stage[i]) continue;
         // The memory must not be in use by a later turn of the same place.
-        if (life[root[v]].last != m->stage[i] || memory_read_elsewhere(m, p, v, i)) continue;
+        if (life[life[v].root].last != m->stage[i] || memory_read_elsewhere(m, p, v, i)) continue;
         return v;
     }
     return 0;
@@ -87,12 +88,10 @@ static void memory_place(struct memory_plan *m, struct span_of_life *spans, size
     }
 }
 
-static sabok_status memory_lives(struct memory_plan *m, const prog *p, size_t T, size_t B,
-                                 struct span_of_life *life, val *root, sabok_error *err) {
-    for (size_t v = 0; v < p->value_count; v++) {
+static sabok_status memory_lives(const struct memory_plan *m, const prog *p, size_t T, size_t B,
+                                 struct span_of_life *life, sabok_error *err) {
+    for (size_t v = 0; v < p->value_count; v++)
         life[v] = (struct span_of_life){.root = (val)v};
-        root[v] = (val)v;
-    }
     for (size_t i = 0; i < p->record_count; i++) {
         const struct record *r = &p->records[i];
         const struct value *out = &p->values[r->out];
@@ -106,10 +105,10 @@ static sabok_status memory_lives(struct memory_plan *m, const prog *p, size_t T,
             life[r->in[j]].last = m->stage[i];
     }
     for (size_t i = 0; i < p->record_count; i++) {
-        const val out = p->records[i].out, in = memory_in_place(m, p, life, root, i);
+        const val out = p->records[i].out, in = memory_in_place(m, p, life, i);
         if (in == 0) continue;
-        root[out] = root[in];
-        if (life[out].last > life[root[out]].last) life[root[out]].last = life[out].last;
+        const val root = life[out].root = life[in].root;
+        if (life[out].last > life[root].last) life[root].last = life[out].last;
     }
     return SABOK_OK;
 }
@@ -117,22 +116,19 @@ static sabok_status memory_lives(struct memory_plan *m, const prog *p, size_t T,
 static sabok_status memory_offsets(struct memory_plan *m, const prog *p, size_t T, size_t B,
                                    sabok_error *err) {
     struct span_of_life *life = mem_array(2 * p->value_count, sizeof *life);
-    val *root = mem_array(p->value_count, sizeof *root);
-    sabok_status status =
-        life && root ? memory_lives(m, p, T, B, life, root, err) : error_memory(err, "plan");
+    sabok_status status = life ? memory_lives(m, p, T, B, life, err) : error_memory(err, "plan");
     if (status == SABOK_OK) {
         struct span_of_life *spans = life + p->value_count;
         size_t count = 0;
         for (size_t i = 0; i < p->record_count; i++) {
             const val out = p->records[i].out;
-            if (p->values[out].kind == VALUE_TEMP && root[out] == out) spans[count++] = life[out];
+            if (p->values[out].kind == VALUE_TEMP && life[out].root == out) spans[count++] = life[out];
         }
         memory_place(m, spans, count);
         for (size_t i = 0; i < p->record_count; i++)
-            m->offset[p->records[i].out] = m->offset[root[p->records[i].out]];
+            m->offset[p->records[i].out] = m->offset[life[p->records[i].out].root];
     }
     mem_free(life);
-    mem_free(root);
     return status;
 }
 

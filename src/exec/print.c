@@ -8,9 +8,7 @@ static void print_inputs(struct buf *b, const prog *p, const struct record *r) {
     for (size_t i = 0; i < r->inputs; i++) {
         const struct value *v = &p->values[r->in[i]];
         if (r->in[i] == 0) continue;
-        if (v->kind == VALUE_WEIGHT)
-            buf_printf(b, " %s", v->name);
-        else if (v->kind == VALUE_INPUT)
+        if (v->kind == VALUE_WEIGHT || v->kind == VALUE_INPUT)
             buf_printf(b, " %s", v->name);
         else
             buf_printf(b, " %%%u%s", r->in[i], shape_text(&v->shape, text));
@@ -30,8 +28,12 @@ static size_t print_weight_bytes(const struct plan *plan, const struct step *ste
 }
 
 static void print_params(struct buf *b, const struct record *r) {
-    static const char *const act[ACT_COUNT] = {"none", "gelu", "gelu_tanh", "quick_gelu",
-                                               "relu", "tanh", "sigmoid",   "silu"};
+    static const char *const act[ACT_COUNT] = {
+        [ACT_NONE] = "none",           [ACT_GELU] = "gelu",
+        [ACT_GELU_TANH] = "gelu_tanh", [ACT_QUICK_GELU] = "quick_gelu",
+        [ACT_RELU] = "relu",           [ACT_TANH] = "tanh",
+        [ACT_SIGMOID] = "sigmoid",     [ACT_SILU] = "silu",
+    };
     if (r->op == OP_LINEAR) {
         const struct linear_params *params = (const void *)r->params;
         if (params->parts > 1) buf_printf(b, "+%u parts", params->parts);
@@ -62,7 +64,7 @@ static void print_text(struct buf *b, const struct plan *plan, size_t i) {
     buf_printf(b, "  %zu weight bytes  %s  <-", print_weight_bytes(plan, step), step->kernel->name);
     print_inputs(b, p, r);
     buf_printf(b, "\n");
-    what.failed ? (void)(b->failed = true) : (void)0;
+    if (what.failed) b->failed = true;
     buf_free(&what);
 }
 
@@ -108,7 +110,7 @@ sabok_status plan_print(const struct plan *plan, const struct print_target *to, 
             &b, "program for up to %zu tokens in %zu sequences: %zu records in %u stages, arena %zu bytes\n",
             plan_tokens(plan), plan_sequences(plan), records, plan_memory(plan)->stages, plan_bytes(plan));
     for (size_t i = 0; i < records; i++)
-        to->json ? print_json(&b, plan, i) : print_text(&b, plan, i);
+        (to->json ? print_json : print_text)(&b, plan, i);
     sabok_status status = SABOK_OK;
     if (b.failed)
         status = error_memory(err, "program");

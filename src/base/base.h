@@ -22,9 +22,8 @@ _Noreturn void assert_fail(const char *condition, const char *file, int line);
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-// ---- checked
-// (checked.c) Arithmetic on sizes read from files. False when the result does not fit; *out is then
-// unspecified.
+// ---- checked arithmetic
+// On sizes read from files. False when the result does not fit; *out is then unspecified.
 static inline bool mul_ok(size_t a, size_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
@@ -90,8 +89,8 @@ sabok_status error_memory(sabok_error *err, const char *where);
 // From errno: "where: what: strerror".
 sabok_status error_errno(sabok_error *err, const char *where, const char *what);
 
-void log_message(sabok_log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); // log.c
+// To the function of sabok_log_set (log.c).
+void log_message(sabok_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // ---- cpu (cpu.c, quota.c)
 enum cpu_isa { ISA_C, ISA_AVX2, ISA_AVXVNNI, ISA_AVX512, ISA_VNNI, ISA_BF16, ISA_AMX, ISA_COUNT };
@@ -112,7 +111,7 @@ size_t cpu_cache_bytes(int level); // 1 (data), 2, 3; a sane default when unknow
 
 // ---- threads (team.c)
 // A team of n threads, the caller being thread 0. One region runs at a time; callers from other threads
-// queue. With `pin` the workers are bound to one CPU each; the caller's own thread is left alone.
+// queue. With `pin` the workers are bound to one CPU each; the caller's own thread is left alone. NULL on error.
 struct team;
 typedef void team_fn(void *ctx, unsigned thread, unsigned threads);
 struct team *team_new(unsigned threads, bool pin, sabok_error *err); // threads >= 1
@@ -133,14 +132,14 @@ struct file_map {
 // Regular files only (a folder, a device or a pipe is an error that says so).
 sabok_status map_open(struct file_map *map, const char *path, bool read, sabok_error *err);
 void map_close(struct file_map *map);
-void map_drop(const struct file_map *map, size_t begin,
-              size_t end); // these pages are no longer needed in memory
+// Bytes [begin, end) are no longer needed in memory: their whole pages may leave it.
+void map_drop(const struct file_map *map, size_t begin, size_t end);
 // Whole small file, NUL-ended, at most `limit` bytes. Free with mem_free.
 sabok_status file_read(const char *path, size_t limit, char **out, size_t *size, sabok_error *err);
 bool file_exists(const char *path);
 // Writes to a temporary name in the same folder; commit: fsync, rename, fsync of the folder. (outfile.c)
-// A link is followed; a path that is there and is no regular file is refused. After a failure every call
-// reports the first one and the file is not committed.
+// A link is followed; a path that is there and is no regular file is refused. NULL on error. After a failure
+// every call reports the first one and the file is not committed.
 struct out_file;
 struct out_file *out_open(const char *path, sabok_error *err);
 sabok_status out_write(struct out_file *f, const void *data, size_t n, sabok_error *err);
@@ -158,9 +157,9 @@ struct out_folder *out_folder_open(const char *path, bool replace, sabok_error *
 const char *out_folder_path(const struct out_folder *f);
 sabok_status out_folder_close(struct out_folder *f, bool commit, sabok_error *err); // always frees f
 
-// ---- json (json.c,
-// jsonw.c) Strict pull reader over a buffer (RFC 8259, UTF-8 checked, depth at most 64, duplicate keys
-// reported by the caller who cares). Sticky error: after a failure every call returns false / JSON_ERROR.
+// ---- json (json.c, jsonw.c)
+// Strict pull reader over a buffer (RFC 8259, UTF-8 checked, depth at most 64, duplicate keys reported by the
+// caller who cares). Sticky error: after a failure every call returns false / JSON_ERROR.
 enum json_kind { JSON_ERROR, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 struct json {
     const char *text;
@@ -191,8 +190,8 @@ bool json_u64(struct json *j, uint64_t *out);  // integers only; negative or fra
 bool json_i64(struct json *j, int64_t *out);
 bool json_skip(struct json *j); // any value
 bool json_end(struct json *j);  // only blanks may follow
-bool json_fail(struct json *j, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); // at the current byte; false
+// An error at the current byte, unless there is one already; false.
+bool json_fail(struct json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline bool json_text_is(struct json_text t, const char *s) {
     size_t n = __builtin_strlen(s);
     return t.size == n && __builtin_memcmp(t.data, s, n) == 0;
@@ -218,8 +217,8 @@ void json_out_bool(struct json_out *o, bool x);
 // itself.
 void json_out_raw(struct json_out *o, const char *s, size_t n);
 
-// ---- text buffers
-// (buf.c) A growing byte buffer with sticky out-of-memory.
+// ---- text buffers (buf.c)
+// A growing byte buffer with sticky out-of-memory.
 struct buf {
     char *data;
     size_t size, cap;
@@ -230,7 +229,7 @@ void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(pr
 void buf_free(struct buf *b);
 
 // ---- hash, rng, clock
-uint64_t hash_bytes(const void *data, size_t n, uint64_t seed); // hash.c; not for security
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed); // not for security
 void sha256(const void *data, size_t n, uint8_t out[32]);
 
 // Philox 4x32-10 (Salmon et al., 2011): counter-based, so number i of stream s is the same on every machine

@@ -60,9 +60,8 @@ const char *format_name(enum weight_format format);                             
 bool format_of(sabok_dtype dtype, enum weight_format *out);
 bool format_parse(const char *name, enum weight_format *out);
 
-// ---- weights
-// (weight.c) A weight as the model sees it: a name, a role, a shape. How it is stored is not the model's
-// business.
+// ---- weights (weight.c)
+// A weight as the model sees it: a name, a role, a shape. How it is stored is not the model's business.
 enum weight_role {
     WEIGHT_LINEAR, // [out, in], read by linear: may be packed
     WEIGHT_BIAS,
@@ -131,8 +130,9 @@ void prog_free(prog *p);
 val prog_input(prog *p, const char *name, enum dtype dtype, struct shape shape, uint32_t slot);
 val prog_weight(prog *p, const struct weight *w); // the same value for the same weight
 void prog_output(prog *p, val v, uint32_t slot);  // v becomes an output of the program
-val prog_name(prog *p, val v,
-              const char *name); // names a value within the scope, for taps and dumps; returns v
+// Names a value within the scope, for taps and dumps; returns v.
+val prog_name(prog *p, val v, const char *name);
+// Opens a scope inside the one that is open, "layer.%zu"; a pop closes the last.
 void prog_push(prog *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void prog_pop(prog *p);
 // Appends a record; params are copied. Returns the output value, or 0 after an error.
@@ -142,7 +142,7 @@ val prog_emit(prog *p, uint16_t op, const val *in, size_t inputs, const void *pa
 val prog_fail(prog *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct value *prog_value(const prog *p, val v);
 
-// ---- batch (batch.c)
+// ---- batch
 // One ragged batch: sequences one after another, no padding. All arrays are the caller's.
 struct batch {
     size_t T, B;

@@ -5,16 +5,15 @@
 // Bits. Every element is one chain of operations whose order does not depend on M, on the units or on the
 // thread, so all kernels of one `order` tag give the same bits, on every ISA:
 //   ORDER_SEQ      sums run over k = 0, 1, 2, ... by fused multiply-add, one accumulator an element
-//   ORDER_LANES16  element i adds into lane i mod 16 in rising i; then lanes fold 16 -> 8 -> 4 -> 2 -> 1,
-//   lane j
-//                  taking lane j + half; missing elements of the last vector add nothing to their lane
+//   ORDER_LANES16  element i adds into lane i mod 16 in rising i; then lanes fold 16 -> 8 -> 4 -> 2 -> 1, lane
+//                  j taking lane j + half; missing elements of the last vector add nothing to their lane
 //   ORDER_NONE     elementwise: the same polynomial, in the same operations, everywhere; and sums of
 //                  integers, which are exact
 //   ORDER_PAIRS    bf16 products by pairs, k = 1, 0, 3, 2, 5, 4, ..., each added by fused multiply-add, one
 //                  accumulator an element; as the instruction vdpbf16ps does
 //   ORDER_TILES    bf16 products by 32: even k and odd k of the 32 in two chains of fused multiply-adds from
 //                  0, the two sums added, that sum added to the accumulator; as tdpbf16ps does
-// In both, every subnormal operand and result is replaced by zero.
+// In the last two, every subnormal operand and result is replaced by zero.
 // Polynomials and exact operation order: the plain C file of the family, and docs/numerics.md.
 #ifndef SABOK_KERNEL_H
 #define SABOK_KERNEL_H

@@ -112,8 +112,7 @@ val op_pool(prog *p, val x, val offsets, val skip, const enum pool *modes, size_
 // y = x / max(|x|, 1e-12), row by row.
 val op_normalize(prog *p, val x);
 
-// ---- params of
-// records
+// ---- params of records
 #define LINEAR_PARTS 3
 struct linear_params { // in: x, residual or 0, then w and b (or 0) of each part; parts are joined along N
     uint32_t parts;

@@ -28,7 +28,6 @@ enum dtype {
 };
 const char *dtype_name(enum dtype t); // "F32"
 size_t dtype_bytes(enum dtype t);
-bool dtype_parse(const char *text, size_t n, enum dtype *out);
 // Widens n items of any alignment to f32 (round to nearest even from F64; integers are converted). Subnormals
 // are kept.
 void dtype_to_f32(float *out, const void *in, enum dtype t, size_t n);
@@ -58,7 +57,6 @@ bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out);
 enum weight_format { FORMAT_F32, FORMAT_F16, FORMAT_BF16, FORMAT_I8, FORMAT_COUNT }; // from wide to narrow
 const char *format_name(enum weight_format format);                                  // "float32"
 bool format_of(sabok_dtype dtype, enum weight_format *out);
-bool format_parse(const char *name, enum weight_format *out);
 
 // ---- weights (weight.c)
 // A weight as the model sees it: a name, a role, a shape. How it is stored is not the model's business.
@@ -79,11 +77,8 @@ struct weight {
                       // only packed values are kept
     void *owned;      // block of this weight from mem_map, or NULL
     size_t owned_bytes;
-    void *packed; // of linear weights: panels of the bound kernel
-    size_t packed_bytes;
-    size_t packed_nr;
 };
-void weight_free(struct weight *w); // frees owned and packed
+void weight_free(struct weight *w); // what it owns
 
 // ---- program (prog.c)
 typedef uint32_t val; // index of a value; 0 is "no value", and what an op with an error returns

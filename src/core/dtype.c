@@ -25,15 +25,6 @@ size_t dtype_bytes(enum dtype t) {
     return infos[t].bytes;
 }
 
-bool dtype_parse(const char *text, size_t n, enum dtype *out) {
-    for (size_t i = 0; i < DT_COUNT; i++)
-        if (strlen(infos[i].name) == n && memcmp(infos[i].name, text, n) == 0) {
-            *out = (enum dtype)i;
-            return true;
-        }
-    return false;
-}
-
 static inline uint32_t float_bits(float x) {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
@@ -109,41 +100,37 @@ static void widen_floats(float *out, const unsigned char *in, enum dtype t, size
     }
 }
 
-#define INTEGER_LIST(X)                                                                                      \
-    X(I64, int64_t)                                                                                          \
-    X(I32, int32_t)                                                                                          \
-    X(I16, int16_t)                                                                                          \
-    X(I8, int8_t)                                                                                            \
-    X(U64, uint64_t)                                                                                         \
-    X(U32, uint32_t)                                                                                         \
-    X(U16, uint16_t)                                                                                         \
-    X(U8, uint8_t)
-
-#define X(name, type)                                                                                        \
-    static void widen_##name(float *out, const unsigned char *in, size_t n) {                                \
-        for (size_t i = 0; i < n; i++) {                                                                     \
-            type x;                                                                                          \
-            memcpy(&x, in + sizeof x * i, sizeof x);                                                         \
-            out[i] = (float)x;                                                                               \
-        }                                                                                                    \
+// Read as unsigned, then the sign is spread: both casts to float round to nearest even, as the types' own would.
+static void widen_integers(float *out, const unsigned char *in, enum dtype t, size_t n) {
+    const size_t size = dtype_bytes(t);
+    const unsigned above = 64 - 8 * (unsigned)size; // bits of a register beside the item's
+    const bool has_sign = t == DT_I64 || t == DT_I32 || t == DT_I16 || t == DT_I8;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = 0;
+        for (size_t b = 0; b < size; b++)
+            x |= (uint64_t)in[size * i + b] << (8 * b);
+        out[i] = has_sign ? (float)((int64_t)(x << above) >> above) : (float)x;
     }
-INTEGER_LIST(X)
-#undef X
+}
 
 void dtype_to_f32(float *out, const void *data, enum dtype t, size_t n) {
     const unsigned char *in = data;
     switch (t) {
-#define X(name, type)                                                                                        \
-    case DT_##name:                                                                                          \
-        widen_##name(out, in, n);                                                                            \
-        break;
-        INTEGER_LIST(X)
-#undef X
     case DT_F32:
     case DT_F16:
     case DT_BF16:
     case DT_F64:
         widen_floats(out, in, t, n);
+        break;
+    case DT_I64:
+    case DT_I32:
+    case DT_I16:
+    case DT_I8:
+    case DT_U64:
+    case DT_U32:
+    case DT_U16:
+    case DT_U8:
+        widen_integers(out, in, t, n);
         break;
     case DT_BOOL:
         for (size_t i = 0; i < n; i++)

@@ -1,8 +1,6 @@
 // The formats in which linear weights are kept. The model never sees them; packing encodes, bind picks the kernel.
 #include "core/core.h"
 
-#include <string.h>
-
 static const struct {
     const char *name; // as --dtype spells it
     sabok_dtype dtype;
@@ -20,15 +18,6 @@ const char *format_name(enum weight_format format) {
 bool format_of(sabok_dtype dtype, enum weight_format *out) {
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         if (format_table[i].dtype == dtype) {
-            *out = (enum weight_format)i;
-            return true;
-        }
-    return false;
-}
-
-bool format_parse(const char *name, enum weight_format *out) {
-    for (size_t i = 0; i < FORMAT_COUNT; i++)
-        if (strcmp(format_table[i].name, name) == 0) {
             *out = (enum weight_format)i;
             return true;
         }

@@ -37,7 +37,7 @@ const char *shape_text(const struct shape *s, char out[SHAPE_TEXT]) {
 
 bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out) {
     size_t count = 1;
-    bool empty = false;
+    bool empty = false, fits = true;
     for (int i = 0; i < s->rank; i++) {
         int64_t d = s->dim[i];
         if (d < 0 && d != DIM_T && d != DIM_B) return false;
@@ -45,9 +45,9 @@ bool shape_count(const struct shape *s, size_t T, size_t B, size_t *out) {
         // A zero makes the product 0 wherever it stands, so it must not hide behind an overflow.
         if (n == 0)
             empty = true;
-        else if (!empty && !mul_ok(count, n, &count))
-            return false;
+        else if (fits)
+            fits = mul_ok(count, n, &count);
     }
     *out = empty ? 0 : count;
-    return true;
+    return empty || fits;
 }

@@ -39,7 +39,7 @@ static sabok_status describe_send(struct buf *b, sabok_write_fn *write, void *ct
     return status;
 }
 
-static void describe_summary_json(struct buf *b, const sabok_model_info *info) {
+static void describe_summary_json(struct buf *b, const sabok_model_info *info, const char *dtype) {
     struct json_out o = {.spaced = true, .first = true};
     json_out_begin(&o, '{');
     json_out_key(&o, "name");
@@ -59,6 +59,8 @@ static void describe_summary_json(struct buf *b, const sabok_model_info *info) {
         json_out_key(&o, numbers[i].key);
         json_out_u64(&o, numbers[i].value);
     }
+    json_out_key(&o, "dtype");
+    json_out_string(&o, dtype, strlen(dtype));
     json_out_key(&o, "isa");
     json_out_string(&o, info->isa, strlen(info->isa));
     json_out_end(&o, '}');
@@ -71,8 +73,9 @@ static void describe_summary_json(struct buf *b, const sabok_model_info *info) {
 static void describe_summary(struct buf *b, const struct sabok_model *m, bool json) {
     sabok_model_info info;
     sabok_model_get_info(m, &info);
+    const char *dtype = format_name(m->precision.format);
     if (json) {
-        describe_summary_json(b, &info);
+        describe_summary_json(b, &info, dtype);
         return;
     }
     buf_printf(b, "%s: %s, %llu parameters\n", info.name, info.model_type,
@@ -84,7 +87,8 @@ static void describe_summary(struct buf *b, const struct sabok_model *m, bool js
     static const char *const names[] = {"Transformer", "Pooling", "Dense", "Normalize"};
     for (size_t i = 0; i < m->sentence.count; i++)
         buf_printf(b, " %s", names[m->sentence.modules[i].kind]);
-    buf_printf(b, "\n  computes on %u thread%s, %s\n", info.threads, info.threads == 1 ? "" : "s", info.isa);
+    buf_printf(b, "\n  %s weights, on %u thread%s, %s\n", dtype, info.threads, info.threads == 1 ? "" : "s",
+               info.isa);
 }
 
 static sabok_status describe_program(const sabok_model *m, const sabok_print_opts *opts,
@@ -92,15 +96,16 @@ static sabok_status describe_program(const sabok_model *m, const sabok_print_opt
     const size_t T = opts->tokens ? opts->tokens : m->max_seq_length,
                  B = opts->sequences ? opts->sequences : 1;
     if (T > UINT32_MAX / 2 || B > UINT32_MAX / 2)
-        return error_set(err, SABOK_EINVAL, m->name, "a program of %zu tokens is out of reach", T);
-    const prog *p = model_prog(m, model_main_program(m), err);
-    if (!p) return err ? err->code : SABOK_ENOMEM;
-    struct plan *plan = plan_new(p, m->packs, T, B, team_size(m->team), err);
-    if (!plan) return err ? err->code : SABOK_ENOMEM;
+        return error_set(err, SABOK_EINVAL, m->name,
+                         "a program of %zu tokens in %zu sequences, expected fewer", T, B);
+    sabok_error local = {0};
+    const prog *p = model_prog(m, model_main_program(m), &local);
+    struct plan *plan = p ? plan_new(p, m->packs, T, B, team_size(m->team), &local) : NULL;
     const struct print_target to = {.json = opts->json, .write = write, .ctx = ctx};
-    const sabok_status status = plan_print(plan, &to, err);
+    if (plan) (void)plan_print(plan, &to, &local);
     plan_free(plan);
-    return status;
+    if (local.code != SABOK_OK && err) *err = local;
+    return local.code;
 }
 
 sabok_status sabok_model_print(const sabok_model *m, sabok_print what, const sabok_print_opts *opts,

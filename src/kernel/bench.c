@@ -134,7 +134,7 @@ static double sample_take(struct bench *b) {
     return spans_seconds(b->spans, b->threads) / (double)b->calls;
 }
 
-// ------------------------------------------------------------------------------------------ operands
+// ---- operands
 
 static void plan_matmul(struct bench *b, const sabok_bench_case *c) {
     struct matmul_args *a = &b->args.matmul;
@@ -368,7 +368,7 @@ static bool operands_new(struct bench *b, const sabok_bench_case *c) {
     return b->x && b->y && b->gain && b->stream && b->spans && b->index && b->blocks;
 }
 
-// ------------------------------------------------------------------------------------------ measuring
+// ---- measuring
 
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -399,7 +399,9 @@ static sabok_status find_kernel(const sabok_bench_case *c, const struct kernel *
         if (strcmp(name, kernel_family_name(f)) != 0) continue;
         const struct kernel *k = c->kernel ? kernel_find(c->kernel) : kernel_best(f);
         if (k == NULL || k->family != f)
-            return error_set(err, SABOK_EINVAL, NULL, "no kernel \"%s\" in family %s", c->kernel, name);
+            return error_set(err, SABOK_EINVAL, NULL,
+                             "found kernel \"%s\", expected one of family %s in kernels.def", c->kernel,
+                             name);
         if (k->isa != ISA_C && !cpu_has(k->isa))
             return error_set(err, SABOK_EUNSUPPORTED, NULL,
                              "kernel %s needs %s, which this machine lacks or SABOK_ISA hides", k->name,
@@ -407,7 +409,8 @@ static sabok_status find_kernel(const sabok_bench_case *c, const struct kernel *
         *out = k;
         return SABOK_OK;
     }
-    return error_set(err, SABOK_EINVAL, NULL, "no kernel family \"%s\"", name);
+    return error_set(err, SABOK_EINVAL, NULL, "found kernel family \"%s\", expected one of kernels.def",
+                     name);
 }
 
 // Sizes small enough that no product of them overflows, and that attention's and embed's indices fit.
@@ -416,8 +419,11 @@ static sabok_status check_sizes(const sabok_bench_case *c, sabok_error *err) {
     bool ok = c->M > 0 && c->N > 0 && c->M <= most && c->N <= most && c->K <= most;
     ok = ok && c->M <= elements / c->N && (c->K == 0 || (c->M <= elements / c->K && c->N <= elements / c->K));
     if (ok && (strncmp(c->name, "matmul", strlen("matmul")) != 0 || c->K > 0)) return SABOK_OK;
-    return error_set(err, SABOK_EINVAL, NULL, "a shape of %zu x %zu x %zu cannot be measured", c->M, c->N,
-                     c->K);
+    return error_set(
+        err, SABOK_EINVAL, c->name,
+        "found the shape %zu x %zu x %zu, expected M and N (for matmul K too) from 1 to 2^24, and "
+        "products of two up to 2^32",
+        c->M, c->N, c->K);
 }
 
 sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *out, sabok_error *err) {
@@ -427,24 +433,25 @@ sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *o
     TRY(check_sizes(c, err));
     double *times = mem_array(SAMPLES, sizeof *times);
     if (times == NULL) return error_memory(err, c->name);
-    b.team = team_new(b.threads, true, err);
-    sabok_status status = b.team ? SABOK_OK : err ? err->code : SABOK_ENOMEM;
+    sabok_error local = {0};
+    b.team = team_new(b.threads, true, &local);
     if (b.team) {
         plan(&b, c);
         if (operands_new(&b, c)) {
             point(&b, c);
             measure(&b, c->seconds, times, out);
         } else {
-            status = error_memory(err, c->name);
+            error_memory(&local, c->name);
         }
         operands_free(&b);
         team_free(b.team);
     }
     mem_free(times);
-    return status;
+    if (local.code != SABOK_OK && err) *err = local;
+    return local.code;
 }
 
-// ------------------------------------------------------------------------------------------ ceilings
+// ---- ceilings
 
 // Rounds are short, so that some fall between the disturbances of a shared machine.
 enum { PEAK_STEPS = 20000, PEAK_BYTES = 8 << 20 };
@@ -488,8 +495,12 @@ static double peak_best(struct peak *p, double seconds) {
 sabok_status sabok_peak_measure(unsigned threads, double seconds, sabok_peak *out, sabok_error *err) {
     memset(out, 0, sizeof *out);
     if (threads == 0) threads = cpu_count();
-    struct peak p = {.team = team_new(threads, true, err), .bytes = 1};
-    if (p.team == NULL) return err ? err->code : SABOK_ENOMEM;
+    sabok_error local = {0};
+    struct peak p = {.team = team_new(threads, true, &local), .bytes = 1};
+    if (p.team == NULL) {
+        if (err) *err = local;
+        return local.code;
+    }
     size_t bytes = round_up(cold_bytes(), (size_t)threads * PEAK_BYTES);
     float *data = floats_new(bytes / sizeof(float));
     size_t span_bytes = threads * sizeof *p.spans;

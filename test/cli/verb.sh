@@ -42,6 +42,9 @@ EOS
 case_inspect() {
     expect 0 "$sabok" inspect "$tiny"
     contains out "bert"
+    contains out "float32 weights"
+    expect 0 "$sabok" inspect "$tiny" --dtype int8 --json
+    contains out '"dtype": "int8"'
     expect 0 "$sabok" inspect "$tiny" --program --batch_size 2 --sequence_length 8
     contains out matmul_f32
     contains out attention_f32

@@ -177,6 +177,7 @@ struct json_text {
 };
 void json_init(struct json *j, const char *text, size_t size, const char *where, struct arena *arena,
                sabok_error *err);
+const char *json_kind_name(enum json_kind kind);         // "a string", for messages
 enum json_kind json_peek(struct json *j);                // kind of the next value, nothing consumed
 bool json_object_begin(struct json *j);                  // then json_key until false
 bool json_key(struct json *j, struct json_text *key);    // false at the end (the '}' is consumed) or on error

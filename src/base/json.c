@@ -85,18 +85,22 @@ enum json_kind json_peek(struct json *j) {
     return kind;
 }
 
-static const char *kind_noun(enum json_kind kind) {
-    static const char *const nouns[] = {"a value",  "null",     "true or false", "a number",
-                                        "a string", "an array", "an object"};
-    return nouns[kind];
+const char *json_kind_name(enum json_kind kind) {
+    static const char *const names[] = {
+        [JSON_ERROR] = "nothing",    [JSON_NULL] = "null",       [JSON_BOOL] = "true or false",
+        [JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+        [JSON_OBJECT] = "an object",
+    };
+    return names[kind];
 }
 
 // True when a value of this kind comes next.
 static bool expect_kind(struct json *j, enum json_kind kind) {
     enum json_kind found = json_peek(j);
     if (found == kind) return true;
-    return found == JSON_ERROR ? false
-                               : json_fail(j, "found %s, expected %s", kind_noun(found), kind_noun(kind));
+    return found == JSON_ERROR
+               ? false
+               : json_fail(j, "found %s, expected %s", json_kind_name(found), json_kind_name(kind));
 }
 
 static inline uint8_t depth_bit(const struct json *j) {

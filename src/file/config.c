@@ -25,15 +25,6 @@ struct config {
     struct config *root;
 };
 
-static const char *kind_name(enum json_kind kind) {
-    static const char *const names[] = {
-        [JSON_ERROR] = "nothing",    [JSON_NULL] = "null",       [JSON_BOOL] = "true or false",
-        [JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
-        [JSON_OBJECT] = "an object",
-    };
-    return names[kind];
-}
-
 static int compare_entries(const void *ctx, uint32_t a, uint32_t b) {
     const struct config_entry *entries = ctx;
     return strcmp(entries[a].key, entries[b].key);
@@ -43,7 +34,7 @@ static int compare_entries(const void *ctx, uint32_t a, uint32_t b) {
 static bool config_scan(struct config *c, struct json *j) {
     struct json_text key;
     if (json_peek(j) != JSON_OBJECT && !j->failed)
-        return json_fail(j, "found %s, expected an object", kind_name(json_peek(j)));
+        return json_fail(j, "found %s, expected an object", json_kind_name(json_peek(j)));
     if (!json_object_begin(j)) return false;
     while (json_key(j, &key)) {
         char shown[QUOTE_TEXT];

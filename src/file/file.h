@@ -178,6 +178,10 @@ void sentence_close(struct sentence_folder *s);
 // the hub's cache. In memory of its own.
 sabok_status hub_find(const char *path, char **folder, sabok_error *err);
 
+// ---- output.c
+// Writes n bytes to standard output, all or an error.
+sabok_status standard_write(const void *data, size_t n, sabok_error *err);
+
 // ---- data_format.c
 // The format that a file's ending names, or `otherwise`.
 sabok_format format_of_path(const char *path, sabok_format otherwise);

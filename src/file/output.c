@@ -27,12 +27,12 @@ sabok_output *sabok_output_open(const char *path, sabok_error *err) {
     return NULL;
 }
 
-static sabok_status standard_write(const char *data, size_t n, sabok_error *err) {
-    while (n > 0) {
-        ssize_t done = write(STDOUT_FILENO, data, n);
+sabok_status standard_write(const void *data, size_t n, sabok_error *err) {
+    for (const char *at = data; n > 0;) {
+        ssize_t done = write(STDOUT_FILENO, at, n);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return error_errno(err, "standard output", "cannot write");
-        data += done;
+        at += done;
         n -= (size_t)done;
     }
     return SABOK_OK;

@@ -401,10 +401,7 @@ static bool json_field(struct sabok_rows *r, struct json *j, const char *name, s
         if (!json_list(r, j, quote_text(name, strlen(name), shown), &text)) return false;
     } else {
         return json_fail(j, "column '%s': found %s, expected a string or a number",
-                         quote_text(name, strlen(name), shown),
-                         kind == JSON_NULL    ? "null"
-                         : kind == JSON_ARRAY ? "an array"
-                                              : "an object");
+                         quote_text(name, strlen(name), shown), json_kind_name(kind));
     }
     // The NUL must not be written into text that is still to be read, so the field is copied.
     out->data = arena_copy(&r->arena, text.data, text.size);
@@ -462,7 +459,7 @@ static sabok_status json_row(struct sabok_rows *r, const char *text, size_t n, s
               : kind == JSON_OBJECT ? json_object_row(r, &j)
               : kind == JSON_ERROR
                   ? false
-                  : json_fail(&j, "found neither an object nor a string, expected one a line");
+                  : json_fail(&j, "found %s, expected an object or a string", json_kind_name(kind));
     ok = ok && json_end(&j);
     if (!ok) {
         if (err) *err = local;

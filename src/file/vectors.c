@@ -2,11 +2,9 @@
 // have a fixed size and are written again when the file is closed.
 #include "file/file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NPY_HEADER 128 // a multiple of 64, with room for two numbers of 20 digits
 #define SAFETENSORS_HEADER 168
@@ -22,19 +20,8 @@ struct sabok_vectors {
     sabok_error error;     // the first; code 0: none
 };
 
-static sabok_status standard_write(const sabok_vectors *v, const char *data, size_t n, sabok_error *err) {
-    while (n > 0) {
-        ssize_t done = write(STDOUT_FILENO, data, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return error_errno(err, v->path, "cannot write");
-        data += done;
-        n -= (size_t)done;
-    }
-    return SABOK_OK;
-}
-
 static sabok_status bytes_write(sabok_vectors *v, const void *data, size_t n, sabok_error *err) {
-    return v->file ? out_write(v->file, data, n, err) : standard_write(v, data, n, err);
+    return v->file ? out_write(v->file, data, n, err) : standard_write(data, n, err);
 }
 
 static sabok_status text_flush(sabok_vectors *v, sabok_error *err) {

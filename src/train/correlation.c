@@ -56,10 +56,12 @@ static double *ranks_new(const double *x, size_t n) {
             ranks[order[i]] = (double)(begin + 1 + end) / 2;
         begin = end;
     }
+    if (!order) {
+        mem_free(ranks);
+        ranks = NULL;
+    }
     mem_free(order);
-    if (order) return ranks;
-    mem_free(ranks);
-    return NULL;
+    return ranks;
 }
 
 double sabok_spearman(const double *x, const double *y, size_t n) {

@@ -194,8 +194,8 @@ static bool bench_beside_peak(const struct args *args, const sabok_model *model)
     const bool shown = args->peak || !args->json;
     if (shown && !(peak_print(args, &peak) && sink_flush())) return false;
     if (!model) return true;
-    return args->inputs.count ? bench_text(args, model, peak.flops_f32)
-                              : bench_shapes(args, model, peak.flops_f32);
+    return args->inputs.count || args->texts.count ? bench_text(args, model, peak.flops_f32)
+                                                   : bench_shapes(args, model, peak.flops_f32);
 }
 
 static bool bench_parts(const struct args *args) {

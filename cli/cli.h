@@ -45,6 +45,8 @@ struct strings {
     size_t count, cap;
 };
 
+void strings_add(struct strings *s, const char *item); // item is kept, not copied (option.c)
+
 struct sizes {
     size_t *items;
     size_t count, cap;
@@ -128,12 +130,14 @@ extern const struct option_group group_general, group_task, group_model, group_i
 
 const char *dtype_name(const struct args *args); // as it was asked for
 
+#define GROUPS_OWN 6 // of a verb or task, at most; what is not used is NULL
+
 // What `run` and `eval` do: one row a task.
 struct task {
     const char *name;
     const char *aliases[6];
     const char *summary;
-    const struct option_group *groups[6];
+    const struct option_group *groups[GROUPS_OWN];
     int (*run)(const struct args *args);
 };
 
@@ -142,7 +146,7 @@ struct verb {
     const char *usage; // what follows the name
     const char *summary;
     const char *about; // a paragraph for help and manual
-    const struct option_group *groups[6];
+    const struct option_group *groups[GROUPS_OWN];
     const struct task *tasks; // NULL: none
     size_t task_count;
     size_t positional_max;
@@ -194,6 +198,8 @@ extern const struct option_group group_similarity, group_sts, group_classify, gr
 // ---- the library, with the command's options
 sabok_model *model_open(const struct args *args); // prints the error; NULL
 void embed_options(const struct args *args, sabok_embed_opts *out);
+// Of the vectors that sabok_embed gives by these options, when it accepts them.
+size_t embed_width(const struct args *args, const sabok_model *model);
 
 // ---- tasks of eval
 int eval_classify_run(const struct args *args);

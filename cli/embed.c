@@ -40,7 +40,7 @@ int embed_run(const struct args *args) {
     timing.open_s = now_seconds() - start;
     bool ok = false;
     if (model) {
-        const size_t width = args->truncate_dim ? args->truncate_dim : sabok_embed_width(model);
+        const size_t width = embed_width(args, model);
         ok = sink_open_vectors(args, width) && embed_groups(args, model, &texts, width, &timing);
         if (ok)
             ok = sink_commit();

@@ -28,6 +28,7 @@ static int inspect_model(const struct args *args, const sabok_model *model, sabo
     sabok_model_get_info(model, &info);
     const size_t B = args->batch_sizes.count ? args->batch_sizes.items[0] : 1;
     const size_t S = args->sequence_lengths.count ? args->sequence_lengths.items[0] : info.max_seq_length;
+    if (S && B > SIZE_MAX / S) usage_fail("--batch_size: %zu sequences of %zu tokens are too many", B, S);
     const sabok_print_opts opts = {.json = args->json, .tokens = B * S, .sequences = B};
     sabok_error err = {0};
     if (sabok_model_print(model, what, &opts, sink_write, NULL, &err) == SABOK_OK) return EXIT_DONE;

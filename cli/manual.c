@@ -71,9 +71,9 @@ void manual_print(FILE *out) {
           ".TP\n.B SABOK_ISA\nThe widest instruction set to use: c, avx2, avxvnni, avx512, vnni, bf16, amx.\n"
           ".TP\n.B SABOK_CHECK\n1: name the first record that makes a NaN or an infinity.\n"
           ".TP\n.B SABOK_EAGER\n1: run each record of a program as it is emitted, for debugging.\n"
-          ".TP\n.B HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE\nWhere models "
-          "are "
-          "fetched from, with which token, and where they are kept; 1 for the last: use no network.\n"
+          ".TP\n.B HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE\n"
+          "Where models are fetched from, with which token, and where they are kept; 1 for the last: use no "
+          "network.\n"
           ".TP\n.B SABOK_LIBCURL\nThe libcurl to load for downloads; default: the system's.\n"
           ".SH EXIT STATUS\n0 done; 1 an error of files, data or memory, with one line on standard error; "
           "2 wrong usage; 130 interrupted.\n",

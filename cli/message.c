@@ -31,6 +31,7 @@ _Noreturn void usage_fail(const char *format, ...) {
     va_start(list, format);
     message(format, list);
     va_end(list);
+    sink_abandon();
     exit(EXIT_USAGE);
 }
 

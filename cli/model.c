@@ -26,3 +26,8 @@ void embed_options(const struct args *args, sabok_embed_opts *out) {
         .batch_tokens = args->batch_tokens,
     };
 }
+
+size_t embed_width(const struct args *args, const sabok_model *model) {
+    const size_t width = sabok_embed_width(model);
+    return args->truncate_dim && args->truncate_dim < width ? args->truncate_dim : width;
+}

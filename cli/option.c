@@ -76,7 +76,7 @@ static void value_choice(const struct option *o, const char *text, unsigned *out
                nearest_hint(text, "", o->choices, n));
 }
 
-static void strings_add(struct strings *s, const char *item) {
+void strings_add(struct strings *s, const char *item) {
     heap_grow(&s->items, &s->cap, s->count + 1, sizeof *s->items);
     s->items[s->count++] = item;
 }

@@ -58,10 +58,10 @@ const struct verb verb_pull = {
     .name = "pull",
     .usage = "ID[@REVISION] [--local_dir FOLDER]",
     .summary = "Fetch a model from a hub into the cache that huggingface_hub uses too.",
-    .about = "Fetches the files of a model that sabok reads, prints the folder that holds them, and from "
-             "then on the "
-             "name stands for the folder in every verb. What is there already is not fetched again, and a "
-             "download that was cut goes on where it ended.",
+    .about =
+        "Fetches the files of a model that sabok reads, prints the folder that holds them, and from then "
+        "on the name stands for the folder in every verb. What is there already is not fetched again, "
+        "and a download that was cut goes on where it ended.",
     .groups = {&group},
     .positional_max = 1,
     .run = pull_run,

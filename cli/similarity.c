@@ -78,7 +78,7 @@ int similarity_run(const struct args *args) {
     sabok_model *model = model_open(args);
     timing.open_s = now_seconds() - start;
     bool ok = model && sink_open(args);
-    const size_t width = !ok ? 0 : args->truncate_dim ? args->truncate_dim : sabok_embed_width(model);
+    const size_t width = ok ? embed_width(args, model) : 0;
     ok = ok && pairs_run(args, model, &texts, width, &timing);
     if (ok)
         ok = sink_commit();

@@ -25,17 +25,12 @@ const struct option_group group_pair = {"Pairs", pair_options, COUNT(pair_option
 
 // ---- pairs
 
-static void string_add(struct strings *s, const char *item) {
-    heap_grow(&s->items, &s->cap, s->count + 1, sizeof *s->items);
-    s->items[s->count++] = item;
-}
-
 void pairs_join(struct args *args) {
     if (args->pairs.count > 1) usage_fail("--pair: expected one column, found %zu", args->pairs.count);
     if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
     if (args->pairs.count) {
-        if (!args->columns.count) string_add(&args->columns, "sentence1");
-        string_add(&args->columns, args->pairs.items[0]);
+        if (!args->columns.count) strings_add(&args->columns, "sentence1");
+        strings_add(&args->columns, args->pairs.items[0]);
     }
     if (!args->text_pairs.count) {
         if (args->pairs.count && args->texts.count)
@@ -48,13 +43,13 @@ void pairs_join(struct args *args) {
     if (args->inputs.count) usage_fail("--text_pair: goes with --text only; expected --pair for a file");
     struct strings both = {0};
     for (size_t i = 0; i < args->texts.count; i++) {
-        string_add(&both, args->texts.items[i]);
-        string_add(&both, args->text_pairs.items[i]);
+        strings_add(&both, args->texts.items[i]);
+        strings_add(&both, args->text_pairs.items[i]);
     }
     free(args->texts.items);
     args->texts = both;
-    string_add(&args->columns, "text");
-    if (args->columns.count < 2) string_add(&args->columns, "text_pair");
+    strings_add(&args->columns, "text");
+    if (args->columns.count < 2) strings_add(&args->columns, "text_pair");
 }
 
 void pairs_find(struct args *args) {
@@ -62,8 +57,8 @@ void pairs_find(struct args *args) {
     const char *path = args->inputs.items[0];
     if (strcmp(path, "-") == 0) return; // standard input cannot be read twice
     if (!texts_have_column(args, path, "text") || !texts_have_column(args, path, "text_pair")) return;
-    string_add(&args->columns, "text");
-    string_add(&args->pairs, "text_pair");
+    strings_add(&args->columns, "text");
+    strings_add(&args->pairs, "text_pair");
 }
 
 void columns_part(const struct rows *rows, struct parted *out) {

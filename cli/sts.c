@@ -27,24 +27,26 @@ struct sts {
 static size_t subset_number(struct sts *s, const char *name) {
     for (size_t i = 0; i < s->names.count; i++)
         if (strcmp(s->names.items[i], name) == 0) return i;
-    heap_grow(&s->names.items, &s->names.cap, s->names.count + 1, sizeof *s->names.items);
-    s->names.items[s->names.count] = heap_format("%s", name);
-    return s->names.count++;
+    strings_add(&s->names, heap_format("%s", name));
+    return s->names.count - 1;
 }
 
-static bool pair_add(struct sts *s, const char *score, const char *subset, const float *vectors,
-                     size_t width) {
+static bool score_read(const struct rows *rows, size_t row, double *out) {
+    const char *text = rows->fields[row * rows->width + 2];
     char *end;
-    const double value = strtod(score, &end);
+    *out = strtod(text, &end);
     while (*end == ' ')
         end++;
-    if (end == score || *end || !isfinite(value)) {
-        fail("pair %zu: score: found \"%.40s\", expected a number", s->n + 1, score);
-        return false;
-    }
+    if (end != text && !*end && isfinite(*out)) return true;
+    sabok_error err = {.code = SABOK_EFORMAT};
+    snprintf(err.message, sizeof err.message, "score: found \"%.40s\", expected a number", text);
+    return row_fail(rows, row, &err);
+}
+
+static void pair_add(struct sts *s, double score, const char *subset, const float *vectors, size_t width) {
     heap_grow(&s->scores, &s->scores_cap, s->n + 1, sizeof *s->scores);
     heap_grow(&s->subsets, &s->subsets_cap, s->n + 1, sizeof *s->subsets);
-    s->scores[s->n] = value;
+    s->scores[s->n] = score;
     s->subsets[s->n] = subset ? subset_number(s, subset) : 0;
     for (size_t i = 0; i < MEASURES; i++) {
         float similarity;
@@ -53,7 +55,6 @@ static bool pair_add(struct sts *s, const char *score, const char *subset, const
         s->similarities[i][s->n] = (double)similarity;
     }
     s->n++;
-    return true;
 }
 
 // The fields of a row are sentence1, sentence2, score and perhaps the subset; only the first two are embedded.
@@ -73,8 +74,10 @@ static bool group_add(struct sts *s, const sabok_model *model, const struct rows
     bool ok = timed_embed(model, &pairs, &opts, timing, vectors, &err) == SABOK_OK;
     if (!ok) fail_error(&err);
     for (size_t i = 0; ok && i < rows->n; i++) {
-        const char **fields = rows->fields + i * rows->width;
-        ok = pair_add(s, fields[2], rows->width > 3 ? fields[3] : NULL, vectors + 2 * i * width, width);
+        const char *subset = rows->width > 3 ? rows->fields[i * rows->width + 3] : NULL;
+        double score;
+        ok = score_read(rows, i, &score);
+        if (ok) pair_add(s, score, subset, vectors + 2 * i * width, width);
     }
     free(vectors);
     rows_free(&pairs);
@@ -146,7 +149,7 @@ static void sts_free(struct sts *s) {
 }
 
 static bool sts_read(struct sts *s, const sabok_model *model, struct texts *texts, struct timing *timing) {
-    const size_t width = s->args->truncate_dim ? s->args->truncate_dim : sabok_embed_width(model);
+    const size_t width = embed_width(s->args, model);
     struct rows rows = {0};
     struct progress progress;
     bool ok = true;

@@ -32,7 +32,7 @@ const struct task *task_find(const struct verb *verb, const char *name) {
 
 static size_t groups_add(const struct option_group *const *groups, const struct option_group **out,
                          size_t n) {
-    for (size_t i = 0; i < 6 && groups[i]; i++) {
+    for (size_t i = 0; i < GROUPS_OWN && groups[i]; i++) {
         bool there = false;
         for (size_t j = 0; j < n; j++)
             there |= out[j] == groups[i];
@@ -46,5 +46,5 @@ size_t verb_groups(const struct verb *verb, const struct task *task,
     size_t n = groups_add(verb->groups, out, 0);
     for (size_t i = 0; i < verb->task_count; i++)
         if (!task || task == &verb->tasks[i]) n = groups_add(verb->tasks[i].groups, out, n);
-    return groups_add((const struct option_group *[6]){&group_general}, out, n);
+    return groups_add((const struct option_group *[GROUPS_OWN]){&group_general}, out, n);
 }

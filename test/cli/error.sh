@@ -19,6 +19,10 @@ case_error_usage() {
     fails 2 "--shape" "$sabok" bench --kernel matmul --shape 3x4
     fails 2 "one argument too many" "$sabok" inspect "$tiny" "$tiny"
     fails 2 "-t" "$sabok" run embed "$tiny" -t a
+    for command in "run embed" "run similarity"; do # more than memory could hold
+        # shellcheck disable=SC2086 # words of a command
+        fails 1 "truncate_dim" "$sabok" $command "$tiny" --text a --text b --truncate_dim 100000000000000
+    done
 }
 
 case_error_missing_files() {

@@ -48,6 +48,9 @@ case_inspect() {
     expect 0 "$sabok" inspect "$tiny" --program --batch_size 2 --sequence_length 8
     contains out matmul_f32
     contains out attention_f32
+    fails 2 "--batch_size" "$sabok" inspect "$tiny" --program --batch_size 9223372036854775808 \
+        --sequence_length 2 --output o.txt
+    only
     expect 0 "$sabok" inspect "$tiny" --weights
     contains out "embeddings.word_embeddings.weight"
     expect 0 "$sabok" inspect --cpu
@@ -81,7 +84,7 @@ case_eval_sts() {
     expect 0 "$sabok" eval sts "$tiny" plain.tsv --column sentence1,sentence2,score
     lines out 2
     printf 's\t1\nb\t2\n' >bad.tsv
-    fails 1 score: "$sabok" eval sts "$tiny" t.tsv --column sentence1,sentence2,subset
+    fails 1 "t.tsv: line 2: score: found \"x\"" "$sabok" eval sts "$tiny" t.tsv --column sentence1,sentence2,subset
     fails 1 sentence1 "$sabok" eval sts "$tiny" bad.tsv
 }
 
@@ -108,6 +111,10 @@ case_bench() {
     done
     expect 0 "$sabok" bench "$tiny" "$tiny/texts.jsonl" --seconds 0.01 --json
     contains out '"texts": 14'
+    expect 0 "$sabok" bench "$tiny" --text "the cat" --text "a dog" --seconds 0.01 --json
+    contains out '"texts": 2'
+    : >empty.txt
+    fails 1 "empty.txt: found no texts" "$sabok" bench --tokenizer "$tiny" empty.txt
     expect 0 "$sabok" bench --tokenizer "$tiny" "$tiny/texts.jsonl" --seconds 0.01 --json
     lines out 3
     for what in open ids encodings; do contains out "{\"what\": \"$what\", \"ms_median\": "; done
@@ -118,6 +125,7 @@ case_bench() {
     expect 0 "$sabok" bench --config "$tiny/config.json" --sequence_length 4 --seconds 0.01
     expect 0 "$sabok" bench --peak --json --threads 1
     contains out '"peak_gflops": '
+    expect 0 "$sabok" bench --kernel unit --shape 16x32x1 --seconds 0.01 # as docs/adding-a-kernel.md has it
     expect 0 "$sabok" bench --kernel matmul --shape 8x32x16,1x32x32 --seconds 0.01 --json
     lines out 2
     fails 1 "matmull" "$sabok" bench --kernel matmull

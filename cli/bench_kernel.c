@@ -1,8 +1,6 @@
 // bench --kernel: one kernel at given shapes, beside the ceiling.
 #include "cli.h"
 
-#include <string.h>
-
 #define KERNEL_SECONDS 0.3
 #define PEAK_SECONDS 0.3
 
@@ -23,30 +21,21 @@ static bool kernel_row(const struct args *args, const sabok_bench_case *c, const
                        c->N, c->K, r->ms_median, r->ms_min, r->gflops, 100 * share, r->gbytes, 100 * read);
 }
 
-// A family, or a line of kernels.def, whose name begins with its family.
-static void kernel_name(const struct args *args, char family[32], sabok_bench_case *c) {
-    const size_t n = strcspn(args->kernel, "_");
-    snprintf(family, 32, "%.*s", (int)(n < 31 ? n : 31), args->kernel);
-    c->name = family;
-    c->kernel = args->kernel[n] ? args->kernel : NULL;
-}
-
 bool bench_kernels(const struct args *args) {
     static size_t usual[1][3] = {{128, 384, 384}};
     const struct shapes shapes = args->shapes.count ? args->shapes : (struct shapes){usual, 1, 1};
-    char family[32];
     sabok_peak peak;
     sabok_error err = {0};
     bool ok = sabok_peak_measure((unsigned)args->threads, PEAK_SECONDS, &peak, &err) == SABOK_OK;
     for (size_t i = 0; ok && i < shapes.count; i++) {
-        sabok_bench_case c = {.M = shapes.items[i][0],
+        sabok_bench_case c = {.name = args->kernel,
+                              .M = shapes.items[i][0],
                               .N = shapes.items[i][1],
                               .K = shapes.items[i][2],
                               .threads = (unsigned)args->threads,
                               .seconds = args->seconds > 0 ? args->seconds : KERNEL_SECONDS,
                               .cold = args->cold};
         sabok_bench_result r;
-        kernel_name(args, family, &c);
         ok = sabok_bench_kernel(&c, &r, &err) == SABOK_OK;
         if (ok && !(kernel_row(args, &c, &r, &peak, i > 0) && sink_flush())) return false;
     }

@@ -728,8 +728,8 @@ SABOK_API sabok_status sabok_peak_measure(unsigned threads, double seconds, sabo
                                           sabok_error *err);
 
 typedef struct sabok_bench_case {
-    const char *name;   // "matmul", "norm", ...: a family of kernels.def
-    const char *kernel; // one line of it, or NULL: the one that would be bound
+    const char *name;   // "matmul", "norm", ...: a family of kernels.def, or one line, "norm_f32_avx2"
+    const char *kernel; // a line of the family, or NULL: the one that would be bound
     size_t M, N, K;     // matmul: [M, K] by [N, K]; for others M rows of N
     unsigned threads;   // 0: all CPUs this process may use
     double seconds;     // to measure for, at least three samples

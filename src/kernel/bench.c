@@ -393,24 +393,26 @@ static void measure(struct bench *b, double seconds, double *times, sabok_bench_
     out->gbytes = b->bytes / median * 1e-9;
 }
 
+// By the name of a family and perhaps of a kernel in it, or of a kernel alone.
 static sabok_status find_kernel(const sabok_bench_case *c, const struct kernel **out, sabok_error *err) {
     const char *name = c->name ? c->name : "";
-    for (enum family f = 0; f < FAMILY_COUNT; f++) {
-        if (strcmp(name, kernel_family_name(f)) != 0) continue;
-        const struct kernel *k = c->kernel ? kernel_find(c->kernel) : kernel_best(f);
-        if (k == NULL || k->family != f)
-            return error_set(err, SABOK_EINVAL, NULL,
-                             "found kernel \"%s\", expected one of family %s in kernels.def", c->kernel,
-                             name);
-        if (k->isa != ISA_C && !cpu_has(k->isa))
-            return error_set(err, SABOK_EUNSUPPORTED, NULL,
-                             "kernel %s needs %s, which this machine lacks or SABOK_ISA hides", k->name,
-                             cpu_isa_name(k->isa));
-        *out = k;
-        return SABOK_OK;
-    }
-    return error_set(err, SABOK_EINVAL, NULL, "found kernel family \"%s\", expected one of kernels.def",
-                     name);
+    enum family f = 0;
+    while (f < FAMILY_COUNT && strcmp(name, kernel_family_name(f)) != 0)
+        f++;
+    const bool family = f < FAMILY_COUNT;
+    const struct kernel *k = c->kernel ? kernel_find(c->kernel) : family ? kernel_best(f) : kernel_find(name);
+    if (!family && (!k || c->kernel))
+        return error_set(err, SABOK_EINVAL, NULL,
+                         "found kernel \"%s\", expected a family or a line of kernels.def", name);
+    if (!k || (family && k->family != f))
+        return error_set(err, SABOK_EINVAL, NULL,
+                         "found kernel \"%s\", expected one of family %s in kernels.def", c->kernel, name);
+    if (k->isa != ISA_C && !cpu_has(k->isa))
+        return error_set(err, SABOK_EUNSUPPORTED, NULL,
+                         "kernel %s needs %s, which this machine lacks or SABOK_ISA hides", k->name,
+                         cpu_isa_name(k->isa));
+    *out = k;
+    return SABOK_OK;
 }
 
 // Sizes small enough that no product of them overflows, and that attention's and embed's indices fit.

@@ -128,5 +128,9 @@ case_bench() {
     expect 0 "$sabok" bench --kernel unit --shape 16x32x1 --seconds 0.01 # as docs/adding-a-kernel.md has it
     expect 0 "$sabok" bench --kernel matmul --shape 8x32x16,1x32x32 --seconds 0.01 --json
     lines out 2
+    for kernel in matmul_i8 matmul_bf16w matmul_i8_c matmul_bf16t_c norm_f32_c; do
+        expect 0 "$sabok" bench --kernel $kernel --shape 3x16x32 --seconds 0.01 --json
+        contains out "\"kernel\": \"$kernel"
+    done
     fails 1 "matmull" "$sabok" bench --kernel matmull
 }

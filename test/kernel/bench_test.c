@@ -55,6 +55,7 @@ static void test_refusals(void **state) {
         {.name = "matmull", .M = 1, .N = 1, .K = 1},
         {.name = NULL, .M = 1, .N = 1, .K = 1},
         {.name = "matmul", .kernel = "norm_f32_c", .M = 1, .N = 1, .K = 1},
+        {.name = "norm_f32_c", .kernel = "norm_f32_c", .M = 1, .N = 1, .K = 1},
         {.name = "matmul", .kernel = "matmul_f32_abacus", .M = 1, .N = 1, .K = 1},
         {.name = "matmul", .M = 0, .N = 1, .K = 1},
         {.name = "matmul", .M = 1, .N = 1, .K = 0},

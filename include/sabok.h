@@ -107,9 +107,9 @@ typedef struct sabok_open_opts {
     uint64_t seed;      // of those random weights
 } sabok_open_opts;
 
-// Opens a model folder (Hugging Face or sentence-transformers layout), or with the name of a model on a hub, "ORG/NAME",
-// "NAME", either with "@REVISION", what the hub's cache has of it (sabok_pull); a folder of that name comes first. NULL on
-// error. No network is used.
+// Opens a model folder (Hugging Face or sentence-transformers layout), or with the name of a model on a hub,
+// "ORG/NAME" or "NAME", either with "@REVISION", what the hub's cache has of it (sabok_pull); a folder of that name
+// comes first. NULL on error. No network is used.
 SABOK_API sabok_model *sabok_open(const char *path, const sabok_open_opts *opts, sabok_error *err);
 SABOK_API void sabok_close(sabok_model *model); // NULL is allowed
 
@@ -156,26 +156,25 @@ SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print w
 
 // ---- models of a hub
 
-// Told of a download: bytes done, those in the cache already included, and of how many; 0: not known. `file` is NULL before
-// the first. Called at least once a second; nonzero stops with SABOK_ECANCELED.
+// Told of a download: bytes done, those in the cache already included, and of how many; 0: not known. `file` is NULL
+// before the first. Called at least once a second; nonzero stops with SABOK_ECANCELED.
 typedef int sabok_pull_fn(void *ctx, const char *file, uint64_t done, uint64_t total);
 
 typedef struct sabok_pull_opts {
-    const char *revision;  // a branch, a tag or a commit; NULL: what the id says after '@', else "main"
-    const char *local_dir; // put plain files here instead of the cache
-    const char *const
-        *include; // [include_count] patterns ("onnx/*.json") of the files wanted; none: what sabok reads
+    const char *revision;       // a branch, a tag or a commit; NULL: what the id says after '@', else "main"
+    const char *local_dir;      // put plain files here instead of the cache
+    const char *const *include; // [include_count] patterns ("onnx/*") of files wanted; none: what sabok reads
     size_t include_count;
     const char *const *exclude; // [exclude_count] patterns of files not wanted
     size_t exclude_count;
-    sabok_pull_fn *progress;
+    sabok_pull_fn *progress; // or NULL
     void *ctx;
 } sabok_pull_opts;
 
-// Fetches a model, "ORG/NAME", "NAME", either with "@REVISION", from a hub into the cache that huggingface_hub uses too,
-// and returns its folder; free with sabok_text_free. NULL on error. What is there already is not fetched again, a download
-// that was cut goes on where it ended, and several at once are safe. Loads libcurl; docs/formats.md lists the variables of
-// the environment that count.
+// Fetches a model, "ORG/NAME" or "NAME", either with "@REVISION", from a hub into the cache that huggingface_hub uses
+// too, and returns its folder; free with sabok_text_free. NULL on error. What is there already is not fetched again, a
+// download that was cut goes on where it ended, and several at once are safe. Loads libcurl; docs/formats.md lists the
+// variables of the environment that count.
 SABOK_API char *sabok_pull(const char *id, const sabok_pull_opts *opts, sabok_error *err);
 
 // ---- other forms of a model
@@ -233,8 +232,9 @@ SABOK_API sabok_status sabok_forward(const sabok_model *model, const uint32_t *i
                                      const size_t *offsets, size_t B, float *hidden, sabok_error *err);
 
 // ---- tasks of models with a head
-// Results come text by text, in order, through a function of the caller's; borrowed for the call; nonzero stops. A model
-// without the head that a task needs is SABOK_EUNSUPPORTED; with n 0 that is all that is looked at.
+// Results come text by text, in order, through a function of the caller's; they are borrowed for the call, and nonzero
+// stops with SABOK_ECANCELED. A model without the head that a task needs is SABOK_EUNSUPPORTED; with n 0 that is all
+// that is looked at.
 
 typedef struct sabok_text_opts {
     const size_t *text_lengths; // [n], or NULL
@@ -338,10 +338,10 @@ typedef struct sabok_ranked {
     float score;
 } sabok_ranked;
 
-// text-ranking, by a cross-encoder (a classifier of one label, else SABOK_EUNSUPPORTED): the query is read with each of n
-// texts; out [n], the best first, equal scores in the order of texts. opts: truncate is implied, as in
-// sentence-transformers, pairs must be NULL. The score is the sigmoid of the model's output, unless its config names another
-// activation.
+// text-ranking, by a cross-encoder (a classifier of one label, else SABOK_EUNSUPPORTED): the query is read with each of
+// n texts; out [n], the best first, equal scores in the order of texts. opts: truncate is implied, as in
+// sentence-transformers, pairs must be NULL. The score is the sigmoid of the model's output, unless its config names
+// another activation.
 SABOK_API sabok_status sabok_rerank(const sabok_model *model, const char *query, const char *const *texts,
                                     size_t n, const sabok_text_opts *opts, sabok_ranked *out,
                                     sabok_error *err);
@@ -487,8 +487,8 @@ SABOK_API void sabok_search_free(sabok_search *search); // NULL is allowed
 
 typedef struct sabok_tokenizer sabok_tokenizer; // shared
 
-// Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself, its folder, or a name as
-// for sabok_open.
+// Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself, its folder, or a
+// name as for sabok_open. NULL on error.
 SABOK_API sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err);
 SABOK_API void sabok_tokenizer_close(sabok_tokenizer *tok);
 
@@ -643,8 +643,8 @@ SABOK_API sabok_status sabok_output_close(sabok_output *o, bool commit, sabok_er
 // length.
 SABOK_API size_t sabok_format_float(float x, char out[32]);
 SABOK_API size_t sabok_format_double(double x, char out[32]);
-// A JSON string of `length` bytes of text, with quotes and without NUL; returns the bytes it takes. Writes at most
-// `size`.
+// A JSON string of `length` bytes of text, with quotes; returns the bytes it takes. Writes at most `size`, with a NUL
+// behind where there is room.
 SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char *out, size_t size);
 
 // ---- metrics

@@ -36,7 +36,8 @@ const char *nearest_hint(const char *word, const char *prefix, const char *const
 void interrupt_start(void);
 // From now on the first signal only notes its number, for a verb that has to clear up itself; the second ends the program.
 void interrupt_defer(void);
-int interrupt_asked(void); // 0: no signal yet
+int interrupt_asked(void);                  // 0: no signal yet
+void interrupt_describe(const char *model); // what is read, for the message when it is cut short meanwhile
 double now_seconds(void);
 
 // ---- options
@@ -241,7 +242,7 @@ bool texts_open(struct texts *t, const struct args *args, const struct strings *
 bool texts_next(struct texts *t, struct rows *out);
 // All that is left.
 bool texts_rest(struct texts *t, struct rows *out);
-// True when the file can be read and its first row has this column.
+// True when the file can be read again and its first row has this column.
 bool texts_have_column(const struct args *args, const char *path, const char *name);
 double texts_progress(const struct texts *t); // 0..1, negative: unknown
 void texts_close(struct texts *t);
@@ -301,8 +302,10 @@ bool sink_double(double x);
 bool sink_string(const char *text, size_t n); // as JSON
 bool sink_flush(void);
 bool sink_vectors(const float *rows, size_t n);
-bool sink_commit(void);  // the file appears under its name
-void sink_abandon(void); // the file is gone; safe to call at any time, from the signal thread too
+bool sink_commit(void); // the file appears under its name
+void sink_abandon(
+    void); // the file is gone; safe to call at any time, from the signal thread too, and never waits
+           // for a reader of standard output
 int sink_write(void *ctx, const char *text, size_t n); // a sabok_write_fn
 
 // ---- progress (progress.c): a bar on stderr, only when that is a terminal

@@ -51,6 +51,7 @@ static int convert_run(struct args *args) {
         .progress = convert_told,
         .ctx = &c,
     };
+    interrupt_describe(args->positionals.items[0]);
     interrupt_defer();
     progress_start(&c.progress, args, "MB");
     sabok_error err = {0};

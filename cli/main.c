@@ -9,6 +9,7 @@
 static int finish_stdout(void) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_DONE;
+    if (errno == 0) return fail("standard output: cannot write"); // an earlier write failed
     return fail("standard output: cannot write: %s", strerror(errno));
 }
 
@@ -73,6 +74,5 @@ int main(int argc, char **argv) {
     const struct verb *verb = verb_find(name);
     if (!verb) verb_unknown(name);
     const int status = verb_run_arguments(verb, argv + 2, (size_t)argc - 2);
-    const int written = finish_stdout();
-    return status != EXIT_DONE ? status : written;
+    return status != EXIT_DONE ? status : finish_stdout();
 }

@@ -11,6 +11,7 @@ sabok_model *model_open(const struct args *args) {
         .seed = args->seed,
     };
     sabok_error err = {0};
+    interrupt_describe(args->model ? args->model : args->config);
     sabok_model *model = sabok_open(args->model, &opts, &err);
     if (!model) fail_error(&err);
     return model;

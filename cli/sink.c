@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static struct {
     pthread_mutex_t lock;
     sabok_vectors *vectors;
     sabok_output *output;
+    atomic_bool named; // a file, which is to be thrown away unless it is whole
     char buffer[BUFFER];
     size_t used;
     bool failed;
@@ -25,8 +27,11 @@ static bool sink_result(sabok_status status, const sabok_error *err) {
     return false;
 }
 
+// The name to open, noted.
 static const char *output_path(const struct args *args) {
-    return args->output ? args->output : "-";
+    const char *path = args->output ? args->output : "-";
+    sink.named = strcmp(path, "-") != 0;
+    return path;
 }
 
 static sabok_format output_format(const struct args *args) {
@@ -150,6 +155,8 @@ bool sink_commit(void) {
 }
 
 void sink_abandon(void) {
+    // A write to a pipe that nobody reads holds the lock for ever, and there is nothing to throw away.
+    if (!sink.named) return;
     pthread_mutex_lock(&sink.lock);
     (void)sink_close(false, NULL);
     pthread_mutex_unlock(&sink.lock);

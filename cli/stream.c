@@ -17,7 +17,8 @@ const struct option_group group_length = {"Length", length_options, COUNT(length
 
 static const struct option pair_options[] = {
     OPTION("pair", OPTION_NAMES, pairs, "NAME",
-           "Column of a second text, read together with the first; default text_pair, when there is one.",
+           "Column of a second text, read together with the first; default text_pair, when a file, "
+           "not a pipe, has one.",
            .alias = "text_pair_column"),
     OPTION("text_pair", OPTION_TEXTS, text_pairs, "TEXT", "A second text for the --text of the same place."),
 };
@@ -55,7 +56,6 @@ void pairs_join(struct args *args) {
 void pairs_find(struct args *args) {
     if (args->columns.count || args->pairs.count || args->texts.count || args->inputs.count != 1) return;
     const char *path = args->inputs.items[0];
-    if (strcmp(path, "-") == 0) return; // standard input cannot be read twice
     if (!texts_have_column(args, path, "text") || !texts_have_column(args, path, "text_pair")) return;
     strings_add(&args->columns, "text");
     strings_add(&args->pairs, "text_pair");

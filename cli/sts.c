@@ -173,10 +173,7 @@ static void sts_columns(const struct args *args, const char *names[4], struct st
     memcpy(names, args->columns.count ? args->columns.items : (const char **)usual, 3 * sizeof *names);
     *out = (struct strings){.items = names, .count = 3};
     names[3] = args->column_subset ? args->column_subset : "subset";
-    // Standard input cannot be read twice.
-    const char *path = args->inputs.items[0];
-    const bool there = strcmp(path, "-") != 0 && texts_have_column(args, path, names[3]);
-    if (args->column_subset || there) out->count = 4;
+    if (args->column_subset || texts_have_column(args, args->inputs.items[0], names[3])) out->count = 4;
 }
 
 int sts_run(const struct args *args) {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GROUP_ROWS 2048
@@ -141,7 +142,10 @@ double texts_progress(const struct texts *t) {
     return ((double)t->next_file - 1 + inside) / (double)files;
 }
 
+// Only what can be read again is looked into: of a pipe, the first rows would be lost.
 bool texts_have_column(const struct args *args, const char *path, const char *name) {
+    struct stat st;
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
     const char *field;
     size_t length;
     const sabok_rows_opts opts = {.format = input_format(args),

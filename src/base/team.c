@@ -225,9 +225,13 @@ struct team *team_new(unsigned threads, bool pin, sabok_error *err) {
     team->pin = pin;
     team->crowded = threads > cpu_count();
     pthread_mutex_init(&team->callers, NULL);
-    // The program's signals are for its own threads.
+    // The program's signals are for its own threads; faults are for the thread that made them: the system ends a
+    // program whose thread blocks its own.
     sigset_t all, before;
     sigfillset(&all);
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE};
+    for (size_t i = 0; i < COUNT(faults); i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     unsigned started = 1;
     int rc = 0;

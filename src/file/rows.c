@@ -511,8 +511,8 @@ static sabok_status source_open(struct sabok_rows *r, const char *path, sabok_er
     if (r->fd < 0) return error_errno(err, path, "cannot open");
     r->owns_fd = !standard;
     struct stat st;
-    if (fstat(r->fd, &st) != 0) return error_errno(err, path, "cannot stat");
-    if (S_ISDIR(st.st_mode)) return error_set(err, SABOK_EIO, path, "is a folder, expected a file");
+    if (fstat(r->fd, &st) != 0) return error_errno(err, r->path, "cannot read");
+    if (S_ISDIR(st.st_mode)) return error_set(err, SABOK_EIO, r->path, "is a folder, expected a file");
     if (S_ISREG(st.st_mode) && st.st_size > 0) r->size = (uint64_t)st.st_size;
     do
         TRY(rows_fill(r, err));

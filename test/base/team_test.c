@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #if defined(__SSE__)
 #include <immintrin.h>
 #endif
@@ -220,6 +221,26 @@ static void a_region_allocates_nothing(void **state) {
     team_free(team);
 }
 
+static void see_signals(void *ctx, unsigned thread, unsigned threads) {
+    (void)threads;
+    sigset_t blocked;
+    if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0) return;
+    const bool faults = sigismember(&blocked, SIGBUS) || sigismember(&blocked, SIGSEGV);
+    ((int *)ctx)[thread] = faults ? 1 : sigismember(&blocked, SIGINT) ? 2 : 3;
+}
+
+// A mapped file that shrinks raises SIGBUS in the worker that reads it; the program's handler must get to run.
+static void workers_take_faults_only(void **state) {
+    (void)state;
+    int seen[3] = {0};
+    struct team *team = team_new(3, false, NULL);
+    assert_non_null(team);
+    team_run(team, 3, see_signals, seen);
+    for (int i = 1; i < 3; i++)
+        assert_int_equal(seen[i], 2);
+    team_free(team);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barriers_hold),
@@ -230,6 +251,7 @@ int main(void) {
         cmocka_unit_test(pinned_workers_have_one_cpu),
         cmocka_unit_test(failures_are_reported),
         cmocka_unit_test(a_region_allocates_nothing),
+        cmocka_unit_test(workers_take_faults_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ case_error_usage() {
     fails 2 "did you mean float32?" "$sabok" run embed "$tiny" --text a --dtype float23
     fails 2 "--batch_size" "$sabok" bench --config minilm --batch_size 1,0
     fails 2 "--shape" "$sabok" bench --kernel matmul --shape 3x4
+    fails 2 "too many" "$sabok" inspect "$tiny" --program --batch_size 9223372036854775808 --sequence_length 2
     fails 2 "one argument too many" "$sabok" inspect "$tiny" "$tiny"
     fails 2 "-t" "$sabok" run embed "$tiny" -t a
     for command in "run embed" "run similarity"; do # more than memory could hold
@@ -79,9 +80,24 @@ case_error_full_disk() {
         lines err 1
         contains err "No space left"
     done
-    found=0
-    "$sabok" --help >/dev/full 2>err || found=$?
-    [ $found = 1 ]
+    for command in --help "run --help" "help run" --version; do
+        found=0
+        # shellcheck disable=SC2086
+        "$sabok" $command >/dev/full 2>err || found=$?
+        [ $found = 1 ]
+        lines err 1
+        if grep -q Success err; then cat err && return 1; fi
+    done
+}
+
+case_error_closed_streams() {
+    fails 1 "standard input: cannot read" sh -c '"$1" run embed "$2" - <&-' - "$sabok" "$tiny"
+    fails 1 "standard output: cannot write" sh -c '"$1" run embed "$2" --text a >&-' - "$sabok" "$tiny"
+    fails 1 "standard output: cannot write" sh -c '"$1" run --help >&-' - "$sabok"
+    expect 1 sh -c '"$1" run embed nowhere --text a 2>&-' - "$sabok"
+    expect 0 "$sabok" run embed "$tiny" --text a --output v.npy
+    expect 0 sh -c '"$1" run embed "$2" --text a --timing --output w.npy <&- >&- 2>&-' - "$sabok" "$tiny"
+    cmp v.npy w.npy
 }
 
 # The shell's limit of a file's size stands for a disk that fills up in the middle.
@@ -142,6 +158,47 @@ case_error_terminated() {
     exec 3>&-
     [ $found = 143 ] || { echo "exit status $found: $(cat err)"; return 1; }
     only pipe
+}
+
+# A pipe that stays full, because nobody reads it, keeps no signal from ending the command.
+case_error_signal_at_full_pipe() {
+    awk 'BEGIN { for (i = 0; i < 3000; i++) print "the cat" }' >t.txt
+    mkfifo full
+    exec 3<>full
+    for try in INT:130 TERM:143 HUP:129; do
+        found=0
+        timeout --preserve-status -k 8 -s ${try%:*} 2 "$sabok" run embed "$tiny" t.txt >full 2>&1 || found=$?
+        [ $found = ${try#*:} ] || { echo "${try%:*}: exit status $found"; return 1; }
+    done
+    exec 3>&-
+}
+
+# Weights that shrink while they are mapped: a message, and nothing half-written.
+case_error_model_cut_short() {
+    cp -r "$tiny" model
+    chmod -R u+w model
+    mkfifo pipe
+    for threads in 1 2; do
+        cp "$tiny/model.safetensors" model/
+        "$sabok" run embed model pipe --threads $threads --output v.npy >out 2>err &
+        job=$!
+        exec 3>pipe
+        echo "the cat" >&3
+        # The model has been opened when the output begins.
+        tries=0
+        until [ -n "$(find . -name 'v.npy.tmp-*')" ] || [ $tries -ge 300 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+        : >model/model.safetensors
+        exec 3>&-
+        found=0
+        wait $job || found=$?
+        [ $found = 1 ] || { echo "exit status $found: $(cat err)"; return 1; }
+        lines err 1
+        contains err "model: a file of the model became shorter"
+        only model pipe
+    done
 }
 
 # Nothing can be tidied up then, but the file is not there under its name.

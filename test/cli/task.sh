@@ -25,6 +25,14 @@ case_task_classify_pair() {
     "$sabok" run text-classification "$model" t.jsonl --top_k 3 --text_column a --text_pair_column b | cmp - want
     "$sabok" run text-classification "$model" --text "the cat" --top_k 3 >single
     ! cmp -s single want
+    # A pipe is read only once, so its columns are not looked at beforehand.
+    mkfifo pipe.jsonl
+    printf '{"text": "the cat", "text_pair": "a dog"}\n' >pipe.jsonl &
+    expect 0 timeout 60 "$sabok" run text-classification "$model" pipe.jsonl --top_k 3
+    cmp out single
+    printf '{"text": "the cat", "text_pair": "a dog"}\n' >pipe.jsonl &
+    expect 0 timeout 60 "$sabok" run text-classification "$model" pipe.jsonl --top_k 3 --column text --pair text_pair
+    cmp out want
 }
 
 case_task_errors() {

@@ -99,3 +99,51 @@ case_eval_classify_labels() {
         "$sabok" eval text-classification "$golden/bert-head-multi" ids.csv --confusion
     fails 2 "expected one file of labelled texts" "$sabok" eval text-classification "$model" --text a
 }
+
+case_eval_tag() {
+    model=$golden/bert-head-tag
+    expect 0 "$sabok" eval token-classification "$model" "$golden/eval/tag.conll" --json
+    same_values tag
+    contains out '"eval_samples": 60, "words": 251, "words_left_out": 7'
+    mv out want
+    "$sabok" eval ner "$model" "$golden/eval/tag.jsonl" --json --batch_tokens 5 | cmp - want
+    "$sabok" eval ner "$model" - --json <"$golden/eval/tag.conll" | cmp - want
+    "$sabok" eval ner "$model" - --format jsonl --column tokens --tag_column ner_tags --json \
+        <"$golden/eval/tag.jsonl" | cmp - want
+    sed 's/^\([^ ]*\) X/1 \1 X/' "$golden/eval/tag.conll" | grep -v DOCSTART >shifted
+    "$sabok" eval ner "$model" shifted --column 2 --tag_column 4 --json | cmp - want
+    expect 0 "$sabok" eval token-classification "$model" "$golden/eval/tag.conll" --scheme IOB2 --json --output r.json
+    mv r.json out
+    same_values tag-iob2
+    expect 0 "$sabok" eval tag "$model" "$golden/eval/tag.conll"
+    grep -q '^PER  *0.5752  *0.6822  *0.6241  *129$' out
+    grep -q '^accuracy 0.6932, 60 sentences, 251 words, 7 without a token$' out
+}
+
+case_eval_tag_errors() {
+    model=$golden/bert-head-tag
+    printf 'the O\ncat\n' >bad.conll
+    fails 1 "bad.conll:2: found 1 column, expected at least 2" "$sabok" eval ner "$model" bad.conll
+    printf 'the O\n\ncat B-PER\ndog E-PER\n' >bad.conll
+    fails 1 'bad.conll: line 3: found the tag "E-PER", expected one that begins with a letter of IOB' \
+        "$sabok" eval ner "$model" bad.conll --scheme IOB2
+    expect 0 "$sabok" eval ner "$model" bad.conll
+    printf '{"tokens": ["the", "cat"], "ner_tags": ["O"]}\n' >bad.jsonl
+    fails 1 "bad.jsonl: line 1: found lists of words and tags that differ in length" "$sabok" eval ner "$model" bad.jsonl
+    printf '{"tokens": [], "ner_tags": []}\n' >empty.jsonl
+    fails 1 "empty.jsonl: found no tagged words" "$sabok" eval ner "$model" empty.jsonl
+    : >empty.conll
+    fails 1 "empty.conll: found no tagged words" "$sabok" eval ner "$model" empty.conll
+    fails 1 "expected token classification" "$sabok" eval ner "$golden/bert-head-nli" bad.conll
+    fails 1 "nowhere.conll" "$sabok" eval ner "$model" nowhere.conll
+    fails 2 '--column: found "word", expected the number of a column' "$sabok" eval ner "$model" bad.conll --column word
+    fails 2 "expected one file of tagged words" "$sabok" eval ner "$model" --text a
+    i=0
+    while [ $i -lt 40 ]; do
+        echo "the O"
+        i=$((i + 1))
+    done >long.conll
+    fails 1 "long.conll: line 1: bert-head-tag: 42 tokens, expected at most 30" "$sabok" eval ner "$model" long.conll
+    expect 0 "$sabok" eval ner "$model" long.conll --truncate --json
+    contains out '"words_left_out": 18'
+}

@@ -69,7 +69,7 @@ struct args {
     const char *hypothesis_template;
     bool multi_label;
     struct sizes batch_sizes, sequence_lengths;
-    const char *label_column, *positive; // of eval
+    const char *label_column, *positive, *query_column; // of eval
     unsigned average, zero_division, scheme;
     bool confusion, lists; // lists: no option; the task reads lists in JSON lines
     struct shapes shapes;
@@ -205,7 +205,8 @@ size_t embed_width(const struct args *args, const sabok_model *model);
 // ---- tasks of eval
 int eval_classify_run(const struct args *args);
 int eval_tag_run(const struct args *args);
-extern const struct option_group group_labelled, group_tagged;
+int eval_rank_run(const struct args *args);
+extern const struct option_group group_labelled, group_tagged, group_ranked;
 bool scores_json(const char *prefix, const char *suffix, sabok_scores s); // keys and values, without braces
 bool scores_row(const char *name, sabok_scores s, uint64_t support);      // of a table
 

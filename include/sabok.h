@@ -709,6 +709,13 @@ SABOK_API void sabok_entity_counter_free(sabok_entity_counter *counter); // NULL
 SABOK_API sabok_scores sabok_entity_scores(const sabok_counts *types, size_t n, sabok_average average,
                                            double undefined);
 
+// Of documents [n] with scores and relevance (0: none, more is better): the discounted gain of the k best by score (0: all),
+// divided by the best possible, as scikit-learn's ndcg_score with ties; 0 where nothing is relevant, NaN for a NaN, a
+// relevance below 0, or where memory runs out. And 1 / the rank of the first relevant one among them, else 0; of equal scores
+// the last comes first, as in sentence-transformers.
+SABOK_API double sabok_ndcg(const double *relevance, const double *scores, size_t n, size_t k);
+SABOK_API double sabok_reciprocal_rank(const double *relevance, const double *scores, size_t n, size_t k);
+
 // ---- the machine
 
 // Describes what the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family. A SABOK_ISA that this

@@ -64,6 +64,13 @@ def make_entity_metrics(_wanted: str) -> None:
     print("metric-entity.jsonl: scores of entities")
 
 
+def make_ranking_metrics(_wanted: str) -> None:
+    from golden.ranking_metric import write_ranking_metrics
+
+    write_ranking_metrics(ROOT / "metric-ranking.jsonl")
+    print("metric-ranking.jsonl: scores of rankings")
+
+
 def make_evaluations(_wanted: str) -> None:
     from golden.evaluate import write_evaluations
 
@@ -194,7 +201,7 @@ def main() -> int:
 PARTS["torch"] = make_torch
 
 # Metrics and evaluations.
-PARTS |= {"class_metric": make_class_metrics, "entity_metric": make_entity_metrics, "eval": make_evaluations}
+PARTS |= {"class_metric": make_class_metrics, "entity_metric": make_entity_metrics, "ranking_metric": make_ranking_metrics, "eval": make_evaluations}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -134,6 +134,28 @@ def _tag(root: Path) -> None:
         (root / "eval" / f"{name}.json").write_text(json.dumps(want) + "\n")
 
 
+def _rank(root: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    from golden.ranking_metric import reciprocal_rank
+
+    model = CrossEncoder(str(root / "bert-head-one"), device="cpu")
+    draw = random.Random(9)
+    reciprocal, gains = [], []
+    with open(root / "eval" / "rank.tsv", "w", encoding="utf-8") as file:
+        file.write("query\ttext\tlabel\n")
+        for query in range(12):
+            question = f"{' '.join(draw.choices(WORDS, k=4))} {query}"
+            texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 8))) for _ in range(draw.randint(2, 14))]
+            relevance = [0 if query == 5 else draw.choice([0, 0, 0, 1, 2]) for _ in texts]
+            file.writelines(f"{question}\t{text}\t{label}\n" for text, label in zip(texts, relevance))
+            scores = model.predict([(question, text) for text in texts], show_progress_bar=False).astype(float).tolist()
+            reciprocal.append(reciprocal_rank(relevance, scores, 3))
+            gains.append(metrics.ndcg_score([relevance], [scores], k=3))
+    want = {"eval_mrr@3": float(np.mean(reciprocal)), "eval_ndcg@3": float(np.mean(gains))}
+    (root / "eval" / "rank.json").write_text(json.dumps(want) + "\n")
+
+
 def write_evaluations(root: Path) -> None:
     """FILE of texts beside NAME.json: the values that `sabok eval text-classification --json` must print."""
     (root / "eval").mkdir(exist_ok=True)
@@ -142,3 +164,4 @@ def write_evaluations(root: Path) -> None:
     _multi(root)
     _regression(root)
     _tag(root)
+    _rank(root)

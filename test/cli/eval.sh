@@ -147,3 +147,26 @@ case_eval_tag_errors() {
     expect 0 "$sabok" eval ner "$model" long.conll --truncate --json
     contains out '"words_left_out": 18'
 }
+
+case_eval_rank() {
+    model=$golden/bert-head-one
+    expect 0 "$sabok" eval text-ranking "$model" "$golden/eval/rank.tsv" --at_k 3 --json
+    for file in out "$golden/eval/rank.json"; do
+        grep -o -E '"eval_(mrr|ndcg)@3": [0-9.e-]*' "$file" | sed 's/.*: //' >>numbers
+    done
+    lines numbers 4
+    head -2 numbers >a
+    tail -2 numbers >b
+    close_to a b
+    contains out '"eval_queries": 12, "eval_samples": 91}'
+    expect 0 "$sabok" eval rerank "$model" "$golden/eval/rank.tsv" --batch_tokens 9
+    contains out "MRR@10 0.6278, nDCG@10 0.6770, 12 queries, 91 documents"
+    printf 'query,text,label\nq,a,1\nq,b,-1\n' >bad.csv
+    fails 1 "bad.csv: line 3: column 'label': found \"-1\", expected a number of 0 or more" \
+        "$sabok" eval text-ranking "$model" bad.csv
+    printf 'query,text,label\n' >empty.csv
+    fails 1 "empty.csv: found no rows" "$sabok" eval text-ranking "$model" empty.csv
+    fails 1 "found no column 'query'" "$sabok" eval text-ranking "$model" "$golden/eval/single.csv"
+    fails 1 "the model has 3 labels, expected 1" "$sabok" eval text-ranking "$golden/bert-head-nli" "$golden/eval/rank.tsv"
+    fails 2 "expected one file of queries" "$sabok" eval text-ranking "$model" --text a
+}

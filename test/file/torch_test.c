@@ -105,56 +105,6 @@ static void test_in_place(void **state) {
     crafted_free(&c);
 }
 
-static void link_file(const char *folder, const char *from, const char *name) {
-    assert_int_equal(symlink(from, crafted_path(folder, name)), 0);
-}
-
-static void embed(const char *folder, float *out, size_t n) {
-    static const char *const texts[] = {"The cat plays with him.", "", "Music, guitar & two running dogs!"};
-    sabok_error err = {0};
-    sabok_model *m = sabok_open(folder, &(sabok_open_opts){.threads = 1}, &err);
-    if (!m) fail_msg("%s", err.message);
-    assert_int_equal(sabok_embed_width(m) * COUNT(texts), n);
-    if (sabok_embed(m, texts, COUNT(texts), NULL, out, &err) != SABOK_OK) fail_msg("%s", err.message);
-    sabok_close(m);
-}
-
-// A model gives the same bits whatever kind of file its weights are in.
-static void test_models(void **state) {
-    (void)state;
-    static const struct {
-        const char *model, *weights;
-    } cases[] = {{"bert-tiny", "bert-tiny.bin"},
-                 {"bert-tiny", "bert-tiny-legacy.bin"},
-                 {"bert-tiny", NULL}, // shards
-                 {"bert-tiny-f16", "bert-tiny-f16.bin"},
-                 {"bert-tiny-bf16", "bert-tiny-bf16.bin"}};
-    static const char *const shards[] = {"pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin",
-                                         "pytorch_model-00002-of-00002.bin"};
-    static const char *const rest[] = {
-        "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
-        "1_Pooling"};
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *folder = crafted_folder();
-        char path[512];
-        for (size_t k = 0; k < COUNT(rest); k++) {
-            snprintf(path, sizeof path, GOLDEN "%s/%s", cases[i].model, rest[k]);
-            if (file_exists(path)) link_file(folder, path, rest[k]);
-        }
-        for (size_t k = 0; k < (cases[i].weights ? 1 : COUNT(shards)); k++) {
-            snprintf(path, sizeof path, GOLDEN "torch/%s", cases[i].weights ? cases[i].weights : shards[k]);
-            link_file(folder, path, cases[i].weights ? "pytorch_model.bin" : shards[k]);
-        }
-        float found[3 * 32], expected[3 * 32];
-        const size_t n = 3 * 32;
-        embed(folder, found, n);
-        snprintf(path, sizeof path, GOLDEN "%s", cases[i].model);
-        embed(path, expected, n);
-        if (memcmp(found, expected, n * sizeof *found) != 0) fail_msg("other bits; rerun: case %zu", i);
-        crafted_remove(folder);
-    }
-}
-
 // ---- pickles
 
 struct bad {
@@ -326,6 +276,53 @@ static void test_broken_pickles(void **state) {
     memset(deep, '(', sizeof deep);
     memcpy(deep, "\x80\2", 2);
     refused(archive(deep, sizeof deep, false), "nested deeper than 64");
+}
+
+#define TEXT(s) s, sizeof(s) - 1
+#define TWICE(a, b) a "q\1" b "q\2"
+
+// More of anything than any file needs: a piece many times over.
+static void test_many(void **state) {
+    (void)state;
+    static const struct {
+        const char *begin;
+        size_t begin_size;
+        const char *piece;
+        size_t piece_size, n;
+    } many[] = {
+        {TEXT("\x80\2"), TEXT("N"), ((size_t)1 << 22) + 1},     // values on the stack
+        {TEXT("\x80\2"), TEXT("]"), ((size_t)1 << 20) + 1},     // lists
+        {TEXT("\x80\2N"), TEXT("\x85"), ((size_t)1 << 24) + 1}, // items of tuples
+        {TEXT("\x80\2]"), TEXT("Na"), ((size_t)1 << 24) + 1},   // items of lists
+        {TEXT("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+              "0X\3\0\0\0cpuK\4tq\1"),
+         TEXT("h\1Q"), ((size_t)1 << 20) + 1},
+        {TEXT("\x80\2" TWICE(REBUILD, "(" STORAGE "K\0K\4\x85K\1\x85" ARGS_END)), TEXT("h\1h\2R"),
+         ((size_t)1 << 20) + 1},
+    };
+    struct buf b = {0};
+    for (size_t i = 0; i < COUNT(many); i++) {
+        b.size = 0;
+        buf_put(&b, many[i].begin, many[i].begin_size);
+        for (size_t k = 0; k < many[i].n; k++)
+            buf_put(&b, many[i].piece, many[i].piece_size);
+        buf_put(&b, ".", 1);
+        assert_false(b.failed);
+        refused(archive(b.data, b.size, false), "found more than");
+    }
+    // The memo, behind a long text.
+    b.size = 0;
+    buf_put(&b, "\x80\2X\0\0\0\1", 7);
+    for (size_t i = 0; i < (size_t)1 << 24; i++)
+        buf_put(&b, "x", 1);
+    buf_put(&b, "r\0\0\0\1.", 6);
+    refused(archive(b.data, b.size, false), "found 16777216 as the number of a value");
+    // The pickle itself.
+    static const char zeros[1 << 16];
+    while (b.size <= (size_t)64 << 20)
+        buf_put(&b, zeros, sizeof zeros);
+    refused(archive(b.data, b.size, false), "expected at most 67108864");
+    buf_free(&b);
 }
 
 #define VIEW(offset, size, stride) DICT REBUILD "(" STORAGE offset size stride ARGS_END "Ru."
@@ -623,10 +620,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_models),
         cmocka_unit_test(test_good_pickles),
         cmocka_unit_test(test_attacks),
         cmocka_unit_test(test_broken_pickles),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_archives),
         cmocka_unit_test(test_legacy),

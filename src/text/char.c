@@ -138,6 +138,8 @@ size_t char_decompose(uint32_t c, bool compat, uint32_t out[CHAR_DECOMPOSED_MAX]
 
 uint32_t char_compose(uint32_t a, uint32_t b) {
     if (b < 0x300) return 0; // no ASCII or Latin letter is the second half of a pair
+    if (b == 0x11a7)
+        return 0; // one before the first final jamo; utf8proc takes it for an absent one, and drops it
     utf8proc_int32_t pair[3] = {(utf8proc_int32_t)a, (utf8proc_int32_t)b, 0};
     if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1) return 0;
     const uint32_t c = (uint32_t)pair[0];

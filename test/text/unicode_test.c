@@ -164,6 +164,22 @@ static void accents(void **state) {
     }
 }
 
+// Hangul by the arithmetic of the Unicode standard, section 3.12.
+static void hangul_composes(void **state) {
+    (void)state;
+    for (uint32_t a = 0x10f0; a < 0xd7b0; a = a == 0x11ff ? 0xabf0 : a + 1)
+        for (uint32_t b = 0x1150; b < 0x11d0; b++) {
+            const bool lead = a >= 0x1100 && a < 0x1113, vowel = b >= 0x1161 && b < 0x1176;
+            const bool open = a >= 0xac00 && a < 0xd7a4 && (a - 0xac00) % 28 == 0;
+            const bool tail = b > 0x11a7 && b < 0x11c3;
+            const uint32_t want = lead && vowel  ? 0xac00 + ((a - 0x1100) * 21 + b - 0x1161) * 28
+                                  : open && tail ? a + b - 0x11a7
+                                                 : 0;
+            if (char_compose(a, b) != want)
+                fail_msg("U+%04X U+%04X: U+%04X, expected U+%04X", a, b, char_compose(a, b), want);
+        }
+}
+
 static void utf8_round(void **state) {
     (void)state;
     for (uint32_t c = 0; c < POINTS; c++) {
@@ -213,7 +229,7 @@ static void utf8_invalid(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes),    cmocka_unit_test(letter_case),  cmocka_unit_test(accents),
-        cmocka_unit_test(utf8_round), cmocka_unit_test(utf8_invalid),
+        cmocka_unit_test(utf8_round), cmocka_unit_test(utf8_invalid), cmocka_unit_test(hangul_composes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -224,7 +224,7 @@ static sabok_status stream_take(sabok_text_stream *s, bool last, sabok_error *er
     if (!last && !ready) return SABOK_OK;
     if (!set_buf(&s->text, whole->size ? whole->data + same : "", whole->size - same))
         return error_memory(err, where);
-    memmove(s->ids, s->ids + s->given, (s->count - s->given) * sizeof *s->ids);
+    if (s->given) memmove(s->ids, s->ids + s->given, (s->count - s->given) * sizeof *s->ids);
     s->count -= s->given;
     s->given = s->count;
     TRY(decode_ids(&s->d, s->ids, s->count, err));

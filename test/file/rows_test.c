@@ -103,7 +103,8 @@ static void test_jsonl(void **state) {
            "1\nERROR x.jsonl:2: byte 5: found '}', expected a value");
     expect("x.jsonl", "{\"b\":\"1\"} x\n", &only_b, "ERROR x.jsonl:1: byte 10");
     expect("x.jsonl", "{\"b\":\"1", &only_b, "ERROR x.jsonl:1: byte 7");
-    expect("x.jsonl", "[1]\n", NULL, "ERROR x.jsonl:1: byte 0: found an array, expected an object or a string");
+    expect("x.jsonl", "[1]\n", NULL,
+           "ERROR x.jsonl:1: byte 0: found an array, expected an object or a string");
     expect("x.jsonl", "\"a\"\n", &only_b, "ERROR x.jsonl:1: byte 0: found a string, expected an object");
     expect("x.jsonl", "{}\n", NULL, "ERROR x.jsonl:1: found no column");
     expect("x.jsonl", "{\"b\":\"\xff\"}\n", &only_b, "ERROR x.jsonl:1: byte 6");

@@ -41,7 +41,6 @@ extern "C" {
 SABOK_API const char *sabok_version(void);
 
 // ---- errors
-
 typedef enum sabok_status {
     SABOK_OK = 0,
     SABOK_EINVAL = -1,       // a bad argument of the caller
@@ -63,10 +62,8 @@ typedef struct sabok_error {
     char where[256];   // the file, tensor or scope at fault; may be empty
     char message[768]; // one line, complete: "where: byte N: what was found, what was expected"
 } sabok_error;
-
 // The name of a status, "SABOK_EFORMAT"; static storage, never NULL.
 SABOK_API const char *sabok_status_name(sabok_status code);
-
 typedef enum sabok_log_level {
     SABOK_LOG_ERROR,
     SABOK_LOG_WARNING,
@@ -75,7 +72,6 @@ typedef enum sabok_log_level {
 } sabok_log_level;
 // Receives one line, without its end, on any thread of the library's.
 typedef void sabok_log_fn(void *ctx, sabok_log_level level, const char *message);
-
 // Sends the library's messages, up to the level `most_detailed`, to `fn` (NULL: nowhere, the default). Process-wide;
 // call it before other threads use the library. ctx must live as long as it is set.
 SABOK_API void sabok_log_set(sabok_log_fn *fn, void *ctx, sabok_log_level most_detailed);
@@ -84,7 +80,6 @@ SABOK_API void sabok_log_set(sabok_log_fn *fn, void *ctx, sabok_log_level most_d
 typedef int sabok_write_fn(void *ctx, const char *text, size_t length);
 
 // ---- models
-
 typedef struct sabok_model sabok_model; // shared
 
 // How linear weights are kept, and computed where the CPU can. Activations between layers are float32.
@@ -96,7 +91,6 @@ typedef enum sabok_dtype {
     SABOK_INT8,       // weights by output channel, activations by token, exact integer sums
     SABOK_DTYPE_AUTO, // bfloat16 where the CPU computes it, else float32; sabok_model_print says which
 } sabok_dtype;
-
 typedef struct sabok_open_opts {
     sabok_dtype dtype;
     unsigned threads;   // 0: all CPUs this process may use (affinity and cgroup limits honoured)
@@ -106,7 +100,6 @@ typedef struct sabok_open_opts {
                         // or a config.json), for measuring; such a model has no tokenizer
     uint64_t seed;      // of those random weights
 } sabok_open_opts;
-
 // Opens a model folder (Hugging Face or sentence-transformers layout), or with the name of a model on a hub,
 // "ORG/NAME" or "NAME", either with "@REVISION", what the hub's cache has of it (sabok_pull); a folder of that name
 // comes first. NULL on error. No network is used.
@@ -133,33 +126,27 @@ typedef struct sabok_model_info {
     bool multi_label;          // of sequence classification: a text may have several labels, or none
     bool regression;           // or its outputs are numbers, not labels
 } sabok_model_info;
-
 // Fills *info. Cannot fail; flops are 0 where memory ran out.
 SABOK_API void sabok_model_get_info(const sabok_model *model, sabok_model_info *info);
-
 typedef enum sabok_print {
     SABOK_PRINT_SUMMARY, // what the model is
     SABOK_PRINT_PROGRAM, // every record after fusing: shapes, bytes, kernel bound
     SABOK_PRINT_WEIGHTS, // every weight: name, shape, stored and packed bytes
 } sabok_print;
-
 typedef struct sabok_print_opts {
     bool json;        // JSON; lines of text otherwise
     size_t tokens;    // capacity of the program printed; 0: one sequence of max_seq_length
     size_t sequences; // 0: 1
 } sabok_print_opts;
-
 // Describes the model through `write`, which receives ctx.
 SABOK_API sabok_status sabok_model_print(const sabok_model *model, sabok_print what,
                                          const sabok_print_opts *opts, sabok_write_fn *write, void *ctx,
                                          sabok_error *err);
 
 // ---- models of a hub
-
 // Told of a download: bytes done, those in the cache already included, and of how many; 0: not known. `file` is NULL
 // before the first. Called at least once a second; nonzero stops with SABOK_ECANCELED.
 typedef int sabok_pull_fn(void *ctx, const char *file, uint64_t done, uint64_t total);
-
 typedef struct sabok_pull_opts {
     const char *revision;       // a branch, a tag or a commit; NULL: what the id says after '@', else "main"
     const char *local_dir;      // put plain files here instead of the cache
@@ -170,7 +157,6 @@ typedef struct sabok_pull_opts {
     sabok_pull_fn *progress; // or NULL
     void *ctx;
 } sabok_pull_opts;
-
 // Fetches a model, "ORG/NAME" or "NAME", either with "@REVISION", from a hub into the cache that huggingface_hub uses
 // too, and returns its folder; free with sabok_text_free. NULL on error. What is there already is not fetched again, a
 // download that was cut goes on where it ended, and several at once are safe. Loads libcurl; docs/formats.md lists the
@@ -178,7 +164,6 @@ typedef struct sabok_pull_opts {
 SABOK_API char *sabok_pull(const char *id, const sabok_pull_opts *opts, sabok_error *err);
 
 // ---- other forms of a model
-
 typedef struct sabok_convert_opts {
     sabok_dtype dtype;       // of floating tensors: DEFAULT (as they are), FLOAT32, FLOAT16 or BFLOAT16
     uint64_t max_shard_size; // bytes of tensors a file; 0: 5 * 10^9. A larger tensor has a file of its own
@@ -186,7 +171,6 @@ typedef struct sabok_convert_opts {
     sabok_pull_fn *progress; // bytes written and of how many
     void *ctx;
 } sabok_convert_opts;
-
 // Writes a model, named as for sabok_open, as a new folder: safetensors weights, configs and tokenizer files. The folder
 // appears under its name when it is complete; after an error there is nothing. Warnings go to the log: weights that the
 // model needs and does not have, tensors that it has and does not use (they are kept), values that a narrower type turns
@@ -195,7 +179,6 @@ SABOK_API sabok_status sabok_convert(const char *path, const char *out, const sa
                                      sabok_error *err);
 
 // ---- embedding
-
 typedef struct sabok_embed_opts {
     const size_t *text_lengths; // [n], or NULL
     const char *prompt;         // put before every text; NULL: prompt_name, else the model's default prompt
@@ -205,10 +188,8 @@ typedef struct sabok_embed_opts {
     bool normalize;      // divide each vector by its length (the model's own Normalize module runs anyway)
     size_t batch_tokens; // most tokens computed together; 0: chosen for the machine
 } sabok_embed_opts;
-
 // The width of a row of sabok_embed with no truncate_dim.
 SABOK_API size_t sabok_embed_width(const sabok_model *model);
-
 // Embeds n texts into out [n, width], width = truncate_dim when given, else sabok_embed_width. Longer texts are cut at
 // max_seq_length. A truncate_dim or max_seq_length that the model does not have is SABOK_EINVAL, an unknown prompt_name
 // SABOK_ENOTFOUND, a model without a tokenizer SABOK_EINVAL.
@@ -218,13 +199,11 @@ SABOK_API sabok_status sabok_embed(const sabok_model *model, const char *const *
 // Receives the vectors of one text's tokens: hidden [length, D], borrowed for the call. Nonzero stops with
 // SABOK_ECANCELED.
 typedef int sabok_tokens_fn(void *ctx, size_t text, const float *hidden, size_t length);
-
 // The last hidden states of every token, specials included, text by text in order (feature-extraction). truncate_dim
 // and normalize do not apply.
 SABOK_API sabok_status sabok_embed_tokens(const sabok_model *model, const char *const *texts, size_t n,
                                           const sabok_embed_opts *opts, sabok_tokens_fn *fn, void *ctx,
                                           sabok_error *err);
-
 // The encoder alone, over token ids: B sequences concatenated without padding; sequence b is
 // ids[offsets[b] .. offsets[b + 1]), offsets [B + 1], offsets[0] = 0, T = offsets[B]. type_ids [T] or NULL (all zero).
 // hidden [T, D]. Ids out of range, falling offsets and a sequence longer than the model's positions are SABOK_EINVAL.
@@ -246,7 +225,6 @@ typedef struct sabok_text_opts {
     size_t batch_tokens;   // most tokens computed together; 0: chosen for the machine
     size_t *text_at_fault; // receives the number of the text that an error is about, else SIZE_MAX; or NULL
 } sabok_text_opts;
-
 typedef struct sabok_label {
     const char *name; // of id2label in config.json; lives as long as the model
     size_t id;
@@ -260,7 +238,6 @@ typedef enum sabok_function {
     SABOK_FUNCTION_SOFTMAX,
     SABOK_FUNCTION_NONE,
 } sabok_function;
-
 typedef struct sabok_classify_opts {
     sabok_text_opts input;
     sabok_function function;
@@ -269,12 +246,10 @@ typedef struct sabok_classify_opts {
 
 // Receives the labels of one text, the best first; equal scores in the order of ids.
 typedef int sabok_labels_fn(void *ctx, size_t text, const sabok_label *labels, size_t count);
-
 // text-classification. A text whose pair is empty is read alone, as in transformers.
 SABOK_API sabok_status sabok_classify(const sabok_model *model, const char *const *texts, size_t n,
                                       const sabok_classify_opts *opts, sabok_labels_fn *fn, void *ctx,
                                       sabok_error *err);
-
 typedef struct sabok_span {
     size_t begin, end; // half-open
 } sabok_span;
@@ -288,7 +263,6 @@ typedef enum sabok_aggregation {
     SABOK_AGGREGATE_AVERAGE,
     SABOK_AGGREGATE_MAX,
 } sabok_aggregation;
-
 typedef struct sabok_entity {
     const char *label; // "B-PER"; of a group "PER"
     float score;       // of a group: the mean
@@ -296,7 +270,6 @@ typedef struct sabok_entity {
     size_t index;    // of the token, specials counted; 0 of a group
     sabok_span span; // in characters (code points) of the text
 } sabok_entity;
-
 typedef struct sabok_tag_opts {
     sabok_text_opts input; // pairs are SABOK_EINVAL
     sabok_aggregation aggregation;
@@ -310,12 +283,10 @@ typedef struct sabok_tag_opts {
 
 // Receives the entities of one text, in order.
 typedef int sabok_entities_fn(void *ctx, size_t text, const sabok_entity *entities, size_t count);
-
 // token-classification. Special tokens have no entity.
 SABOK_API sabok_status sabok_tag(const sabok_model *model, const char *const *texts, size_t n,
                                  const sabok_tag_opts *opts, sabok_entities_fn *fn, void *ctx,
                                  sabok_error *err);
-
 typedef struct sabok_zero_shot_opts {
     sabok_text_opts input;               // truncate is implied, pairs are SABOK_EINVAL
     const char *const *candidate_labels; // [candidate_count], one at least
@@ -323,7 +294,6 @@ typedef struct sabok_zero_shot_opts {
     const char *hypothesis_template; // a label stands in place of {}; NULL: "This example is {}."
     bool multi_label;                // each label is scored for itself, else the scores sum to 1
 } sabok_zero_shot_opts;
-
 // zero-shot-classification, by a classifier of natural language inference: a text is read with the hypothesis of each
 // candidate label, and its score is that of the label whose name in label2id begins with "entail" (else, with a warning, of the
 // last). fn receives all candidates as labels, the best first; id is the candidate's number, and of equal scores the later comes
@@ -332,12 +302,10 @@ typedef struct sabok_zero_shot_opts {
 SABOK_API sabok_status sabok_zero_shot(const sabok_model *model, const char *const *texts, size_t n,
                                        const sabok_zero_shot_opts *opts, sabok_labels_fn *fn, void *ctx,
                                        sabok_error *err);
-
 typedef struct sabok_ranked {
     size_t corpus_id; // the number of the text
     float score;
 } sabok_ranked;
-
 // text-ranking, by a cross-encoder (a classifier of one label, else SABOK_EUNSUPPORTED): the query is read with each of
 // n texts; out [n], the best first, equal scores in the order of texts. opts: truncate is implied, as in
 // sentence-transformers, pairs must be NULL. The score is the sigmoid of the model's output, unless its config names
@@ -353,7 +321,6 @@ typedef struct sabok_fill {
     const char *sequence; // the text with the token in the mask's place
     size_t sequence_length;
 } sabok_fill;
-
 typedef struct sabok_fill_mask_opts {
     sabok_text_opts input;      // pairs are SABOK_EINVAL
     size_t top_k;               // tokens of each mask; 0: 5. At most as many as there are
@@ -364,20 +331,17 @@ typedef struct sabok_fill_mask_opts {
 // Receives what fits the masks of one text: fills [masks, count], of each mask the best first; equal scores in the order
 // of ids. The sequences of a text with several masks show the others, and the special tokens.
 typedef int sabok_fills_fn(void *ctx, size_t text, const sabok_fill *fills, size_t masks, size_t count);
-
 // fill-mask. A text without a mask is SABOK_EINVAL. A target that is no token stands for the first of the tokens it is
 // made of, with a warning; one made of none is left out, and when none is left that is SABOK_EINVAL.
 SABOK_API sabok_status sabok_fill_mask(const sabok_model *model, const char *const *texts, size_t n,
                                        const sabok_fill_mask_opts *opts, sabok_fills_fn *fn, void *ctx,
                                        sabok_error *err);
-
 typedef struct sabok_answered {
     double score;    // of all places that read so, letter case apart, in all windows
     sabok_span span; // in characters (code points) of the context, the first such place; (0, 0) of no answer
     const char *answer; // NUL-ended, answer_length bytes; empty of no answer
     size_t answer_length;
 } sabok_answered;
-
 typedef struct sabok_answer_opts {
     const size_t *question_lengths, *context_lengths; // [n], or NULL: as text_lengths
 
@@ -393,7 +357,6 @@ typedef struct sabok_answer_opts {
 
 // Receives the answers to one question, the best first.
 typedef int sabok_answers_fn(void *ctx, size_t pair, const sabok_answered *answers, size_t count);
-
 // question-answering: the parts of contexts [n] that answer questions [n]. A context that is too long is read in windows. An
 // empty question or context is SABOK_EINVAL, and so is a question that leaves no more than doc_stride tokens of a window
 // to a context that is cut. Questions are not cut.
@@ -405,8 +368,7 @@ SABOK_API sabok_status sabok_answer(const sabok_model *model, const char *const 
 // L post-norm layers (BERT's) over raw pointers, without any file: x = norm(x + out(attention(q(x), k(x), v(x)))),
 // x = norm(x + down(act(up(x)))). Any width, depth, head count, and any batch and lengths from call to call.
 
-typedef struct sabok_encoder sabok_encoder; // shared
-
+typedef struct sabok_encoder sabok_encoder;       // shared
 typedef struct sabok_layer_weights {              // f32, row-major; biases may be NULL
     const float *query, *query_bias;              // [D, D], [D]
     const float *key, *key_bias;                  // [D, D], [D]
@@ -417,7 +379,6 @@ typedef struct sabok_layer_weights {              // f32, row-major; biases may 
     const float *down, *down_bias;                // [D, F], [D]
     const float *output_gain, *output_norm_bias;  // [D], [D]: the norm after the feed-forward part
 } sabok_layer_weights;
-
 typedef struct sabok_encoder_opts {
     size_t num_layers, hidden_size, num_heads, intermediate_size; // L, D, H, F
     double layer_norm_eps;                                        // 0: 1e-12
@@ -425,7 +386,6 @@ typedef struct sabok_encoder_opts {
     unsigned threads;                                             // 0: all CPUs this process may use
     bool pin;
 } sabok_encoder_opts;
-
 // Copies what it needs of layers [num_layers]. Sizes that do not fit and NULL matrices are SABOK_EINVAL.
 SABOK_API sabok_encoder *sabok_encoder_new(const sabok_encoder_opts *opts, const sabok_layer_weights *layers,
                                            sabok_error *err);
@@ -442,23 +402,19 @@ SABOK_API sabok_status sabok_encoder_run_padded(const sabok_encoder *encoder, co
                                                 sabok_error *err);
 
 // ---- similarity
-
 typedef enum sabok_similarity_fn {
     SABOK_COSINE = 0,
     SABOK_DOT,
     SABOK_EUCLIDEAN,
     SABOK_MANHATTAN,
 } sabok_similarity_fn;
-
 // out [na, nb]: similarity of every row of a [na, width] with every row of b [nb, width]; the two distances are
 // negated, so larger is always nearer, as in sentence-transformers. Cannot fail; runs on the calling thread.
 SABOK_API void sabok_similarity(const float *a, size_t na, const float *b, size_t nb, size_t width,
                                 sabok_similarity_fn fn, float *out);
 
 // ---- semantic search
-
 typedef struct sabok_search sabok_search; // used by one thread at a time
-
 typedef struct sabok_search_opts {
     sabok_embed_opts
         embed; // of queries and texts; text_lengths is of the queries. With neither prompt nor prompt_name
@@ -466,12 +422,10 @@ typedef struct sabok_search_opts {
     sabok_similarity_fn similarity;
     size_t top_k; // most hits of a query; 0: 10
 } sabok_search_opts;
-
 typedef struct sabok_hit {
     size_t corpus_id; // the number of the text, of all that were added
     float score;
 } sabok_hit;
-
 // Embeds n queries, for a search through a corpus of any size: its memory does not grow with the corpus, as only the best
 // are kept. NULL on error; the errors are sabok_embed's. The model must outlive the search.
 SABOK_API sabok_search *sabok_search_new(const sabok_model *model, const char *const *queries, size_t n,
@@ -484,17 +438,14 @@ SABOK_API size_t sabok_search_hits(const sabok_search *search, size_t query, sab
 SABOK_API void sabok_search_free(sabok_search *search); // NULL is allowed
 
 // ---- tokenizing
-
 typedef struct sabok_tokenizer sabok_tokenizer; // shared
 
 // Opens tokenizer.json, or vocab.txt, vocab.json with merges.txt, a sentencepiece file: given itself, its folder, or a
 // name as for sabok_open. NULL on error.
 SABOK_API sabok_tokenizer *sabok_tokenizer_open(const char *path, sabok_error *err);
 SABOK_API void sabok_tokenizer_close(sabok_tokenizer *tok);
-
 // The tokenizer of a model, owned by the model; NULL if it has none.
 SABOK_API const sabok_tokenizer *sabok_model_tokenizer(const sabok_model *model);
-
 typedef enum sabok_truncation {
     SABOK_TRUNCATE_DEFAULT = 0, // by what the folder says (see docs/formats.md); none if it says nothing
     SABOK_TRUNCATE_NONE,
@@ -502,7 +453,6 @@ typedef enum sabok_truncation {
     SABOK_TRUNCATE_ONLY_FIRST,
     SABOK_TRUNCATE_ONLY_SECOND,
 } sabok_truncation;
-
 typedef struct sabok_tokenize_opts {
     const size_t *text_lengths; // [n], or NULL
     const size_t *pair_lengths; // [n], or NULL
@@ -530,7 +480,6 @@ typedef struct sabok_encoding {
 #define SABOK_NO_WORD UINT32_MAX
 
 typedef struct sabok_encodings sabok_encodings;
-
 // Tokenizes n texts, or n pairs when `pairs` is not NULL. Windows come in the order of texts. NULL on error.
 SABOK_API sabok_encodings *sabok_tokenize(const sabok_tokenizer *tok, const char *const *texts,
                                           const char *const *pairs, size_t n, const sabok_tokenize_opts *opts,
@@ -539,11 +488,9 @@ SABOK_API size_t sabok_encodings_count(const sabok_encodings *encs);
 // Window i, owned by encs; NULL past the last.
 SABOK_API const sabok_encoding *sabok_encodings_get(const sabok_encodings *encs, size_t i);
 SABOK_API void sabok_encodings_free(sabok_encodings *encs);
-
 typedef struct sabok_detokenize_opts {
     bool keep_special; // special added tokens stay in the text
 } sabok_detokenize_opts;
-
 // The text of ids [n], as the folder's decoder spells it; ids that stand for nothing are left out. NUL-ended, with its
 // number of bytes in *length (may be NULL). Free with sabok_text_free. NULL on error.
 SABOK_API char *sabok_detokenize(const sabok_tokenizer *tok, const uint32_t *ids, size_t n,
@@ -562,11 +509,9 @@ SABOK_API const char *sabok_text_stream_end(sabok_text_stream *stream, size_t *l
 SABOK_API void sabok_text_stream_free(sabok_text_stream *stream); // NULL is allowed
 
 // ---- data in and out
-
 // A stream of rows from a text file (one text a line), JSON lines, CSV or TSV; "-" is standard input. Memory is
 // bounded by the longest row. Errors name the file and the line.
 typedef struct sabok_rows sabok_rows;
-
 typedef enum sabok_format {
     SABOK_FORMAT_AUTO = 0, // by the file's ending; lines when it says nothing
     SABOK_FORMAT_LINES,
@@ -576,10 +521,8 @@ typedef enum sabok_format {
     SABOK_FORMAT_NPY,         // output only
     SABOK_FORMAT_SAFETENSORS, // output only
 } sabok_format;
-
 // "jsonl" -> SABOK_FORMAT_JSONL; false if unknown.
 SABOK_API bool sabok_format_parse(const char *name, sabok_format *out);
-
 typedef struct sabok_rows_opts {
     sabok_format format;
     const char *const *columns; // the columns wanted, in order; NULL: the one text column ("text",
@@ -588,11 +531,9 @@ typedef struct sabok_rows_opts {
     bool no_header; // CSV and TSV: columns are then named "0", "1", ...
     bool lists;     // JSON lines: an array of strings or numbers is a field, too: its items, "\n" after each
 } sabok_rows_opts;
-
 // Reads as far as the header of CSV and TSV. A wanted column that is not there is SABOK_ENOTFOUND; in JSON lines it is
 // missed when a row is read. NULL on error.
 SABOK_API sabok_rows *sabok_rows_open(const char *path, const sabok_rows_opts *opts, sabok_error *err);
-
 // Reads the next row: fields [columns], NUL-ended, and lengths [columns] in bytes, borrowed until the next call on
 // rows. Returns 1 for a row, 0 at the end, -1 on error.
 SABOK_API int sabok_rows_next(sabok_rows *rows, const char **fields, size_t *lengths, sabok_error *err);
@@ -638,7 +579,6 @@ SABOK_API sabok_output *sabok_output_open(const char *path, sabok_error *err);
 SABOK_API sabok_status sabok_output_write(sabok_output *o, const void *data, size_t n, sabok_error *err);
 // Finishes the file, or with commit false throws it away. Always frees o.
 SABOK_API sabok_status sabok_output_close(sabok_output *o, bool commit, sabok_error *err);
-
 // Shortest decimal text that reads back as the same float (or double), spelled as Python does, NUL-ended; returns its
 // length.
 SABOK_API size_t sabok_format_float(float x, char out[32]);
@@ -648,7 +588,6 @@ SABOK_API size_t sabok_format_double(double x, char out[32]);
 SABOK_API size_t sabok_format_json_string(const char *text, size_t length, char *out, size_t size);
 
 // ---- metrics
-
 // Correlation of x [n] with y [n], in [-1, 1], as scipy.stats computes it; NaN where it is undefined: n < 2, a NaN, a
 // series that does not vary. In Spearman's ties share their mean rank; it is NaN where memory runs out, too.
 SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);
@@ -662,19 +601,16 @@ typedef struct sabok_counts {
     uint64_t found;    // by the model
     uint64_t expected; // by the data
 } sabok_counts;
-
 typedef enum sabok_average {
     SABOK_AVERAGE_MACRO = 0, // the mean of the classes' scores; of one class its own, "binary"
     SABOK_AVERAGE_MICRO,     // the score of the sums of counts
     SABOK_AVERAGE_WEIGHTED,  // the mean weighted by `expected`
 } sabok_average;
-
 typedef struct sabok_scores {
     double precision; // correct / found
     double recall;    // correct / expected
     double f1;        // 2 correct / (found + expected)
 } sabok_scores;
-
 // Scores of classes [n], averaged; the bits of scikit-learn's precision_recall_fscore_support. Where a denominator is 0
 // stands `undefined`: 0, 1 or NaN, which averages leave out (zero_division there). NaN where n is 0. A macro average there
 // is over the classes that were expected or found; leave out the others.
@@ -708,7 +644,6 @@ SABOK_API void sabok_entity_counter_free(sabok_entity_counter *counter); // NULL
 // Scores of types [n], averaged with the bits of seqeval, whose F1 is that of precision and recall; `undefined` is 0 or 1.
 SABOK_API sabok_scores sabok_entity_scores(const sabok_counts *types, size_t n, sabok_average average,
                                            double undefined);
-
 // Of documents [n] with scores and relevance (0: none, more is better): the discounted gain of the k best by score (0: all),
 // divided by the best possible, as scikit-learn's ndcg_score with ties; 0 where nothing is relevant, NaN for a NaN, a
 // relevance below 0, or where memory runs out. And 1 / the rank of the first relevant one among them, else 0; of equal scores
@@ -717,23 +652,19 @@ SABOK_API double sabok_ndcg(const double *relevance, const double *scores, size_
 SABOK_API double sabok_reciprocal_rank(const double *relevance, const double *scores, size_t n, size_t k);
 
 // ---- the machine
-
 // Describes what the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family. A SABOK_ISA that this
 // machine does not have is SABOK_EINVAL.
 SABOK_API sabok_status sabok_cpu_print(bool json, sabok_write_fn *write, void *ctx, sabok_error *err);
-
 typedef struct sabok_peak {
     double flops_f32;  // multiply-adds x 2 a second, in registers, all threads
     double read_bytes; // bytes a second read from memory, all threads
     unsigned threads;  // that measured
     const char *isa;   // of the multiply-adds; static storage
 } sabok_peak;
-
 // Measures the ceilings on `threads` threads (0: all CPUs this process may use), each pinned, for about `seconds`.
 // Takes a block of memory larger than the caches.
 SABOK_API sabok_status sabok_peak_measure(unsigned threads, double seconds, sabok_peak *out,
                                           sabok_error *err);
-
 typedef struct sabok_bench_case {
     const char *name;   // "matmul", "norm", ...: a family of kernels.def, or one line, "norm_f32_avx2"
     const char *kernel; // a line of the family, or NULL: the one that would be bound
@@ -742,14 +673,12 @@ typedef struct sabok_bench_case {
     double seconds;     // to measure for, at least three samples
     bool cold;          // weights from memory, not from cache
 } sabok_bench_case;
-
 typedef struct sabok_bench_result {
     char kernel[64];          // the one measured
     double ms_median, ms_min; // of one call
     double gflops;            // multiply-adds x 2, 1e9 a second, at the median
     double gbytes;            // bytes that must move, 1e9 a second, at the median
 } sabok_bench_result;
-
 // Measures one kernel on random operands. Unknown names and shapes out of reach are SABOK_EINVAL, a kernel that this
 // machine lacks is SABOK_EUNSUPPORTED.
 SABOK_API sabok_status sabok_bench_kernel(const sabok_bench_case *c, sabok_bench_result *out,

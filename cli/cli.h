@@ -206,6 +206,7 @@ size_t embed_width(const struct args *args, const sabok_model *model);
 int eval_classify_run(const struct args *args);
 int eval_tag_run(const struct args *args);
 int eval_rank_run(const struct args *args);
+int eval_answer_run(const struct args *args);
 extern const struct option_group group_labelled, group_tagged, group_ranked;
 bool scores_json(const char *prefix, const char *suffix, sabok_scores s); // keys and values, without braces
 bool scores_row(const char *name, sabok_scores s, uint64_t support);      // of a table

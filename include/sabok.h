@@ -541,13 +541,11 @@ SABOK_API size_t sabok_rows_columns(const sabok_rows *rows);  // of each row: th
 SABOK_API uint64_t sabok_rows_line(const sabok_rows *rows);   // 1-based, of the row last returned
 SABOK_API double sabok_rows_progress(const sabok_rows *rows); // 0..1, or negative when the size is unknown
 SABOK_API void sabok_rows_close(sabok_rows *rows);
-
 // Sentences of a CoNLL file, or of "-": a line for each word, columns between tabs or runs of spaces, a blank line after a
 // sentence; lines that begin with -DOCSTART- end one, too. Errors name the file and the line.
 typedef struct sabok_conll sabok_conll;
 typedef struct sabok_conll_opts {
-    size_t word_column; // from 1; 0: the first
-    size_t tag_column;  // 0: the last
+    size_t word_column, tag_column; // from 1; 0: the first, the last
 } sabok_conll_opts;
 typedef struct sabok_tagged {
     const char *const *words, *const *tags; // [length]
@@ -559,7 +557,18 @@ SABOK_API sabok_conll *sabok_conll_open(const char *path, const sabok_conll_opts
 SABOK_API int sabok_conll_next(sabok_conll *conll, sabok_tagged *out, sabok_error *err);
 SABOK_API double sabok_conll_progress(const sabok_conll *conll); // as sabok_rows_progress
 SABOK_API void sabok_conll_close(sabok_conll *conll);            // NULL is allowed
-
+// The questions of a file of SQuAD 1.1 or 2.0, held in memory. Errors name the file and the byte. None is past the last: NULL.
+typedef struct sabok_squad sabok_squad;
+typedef struct sabok_squad_question {
+    const char *id, *question, *context;
+    const char *const *answers; // [answer_count]
+    size_t answer_count;
+    bool impossible; // is_impossible: there is no answer
+} sabok_squad_question;
+SABOK_API sabok_squad *sabok_squad_open(const char *path, sabok_error *err); // NULL on error
+SABOK_API size_t sabok_squad_count(const sabok_squad *squad);
+SABOK_API const sabok_squad_question *sabok_squad_get(const sabok_squad *squad, size_t i);
+SABOK_API void sabok_squad_close(sabok_squad *squad); // NULL is allowed
 // A sink of vectors, all of one width: JSON lines, CSV, .npy or .safetensors (tensor "embeddings" [n, width]). A file
 // appears under its name only when closed with success (temporary name, fsync, rename); "-" is standard output (JSON
 // lines and CSV only). After an error every later call reports the same one, and nothing appears.
@@ -570,7 +579,6 @@ SABOK_API sabok_vectors *sabok_vectors_open(const char *path, sabok_format forma
 SABOK_API sabok_status sabok_vectors_write(sabok_vectors *v, const float *rows, size_t n, sabok_error *err);
 // Finishes the file, or with commit false throws it away. Always frees v.
 SABOK_API sabok_status sabok_vectors_close(sabok_vectors *v, bool commit, sabok_error *err);
-
 // A sink of bytes: a file, or "-" for standard output. As with vectors, a file appears under its name only when closed
 // with success, and the first error stays.
 typedef struct sabok_output sabok_output;
@@ -594,12 +602,9 @@ SABOK_API double sabok_pearson(const double *x, const double *y, size_t n);
 SABOK_API double sabok_spearman(const double *x, const double *y, size_t n);
 // The mean of (x - y)^2, as scikit-learn's mean_squared_error; NaN where n is 0.
 SABOK_API double sabok_mean_squared_error(const double *x, const double *y, size_t n);
-
 // What is counted of one class, label, or type of entity.
 typedef struct sabok_counts {
-    uint64_t correct;  // of those expected, those that were found
-    uint64_t found;    // by the model
-    uint64_t expected; // by the data
+    uint64_t correct, found, expected; // by the data and the model both, by the model, by the data
 } sabok_counts;
 typedef enum sabok_average {
     SABOK_AVERAGE_MACRO = 0, // the mean of the classes' scores; of one class its own, "binary"
@@ -607,9 +612,7 @@ typedef enum sabok_average {
     SABOK_AVERAGE_WEIGHTED,  // the mean weighted by `expected`
 } sabok_average;
 typedef struct sabok_scores {
-    double precision; // correct / found
-    double recall;    // correct / expected
-    double f1;        // 2 correct / (found + expected)
+    double precision, recall, f1; // correct / found, correct / expected, 2 correct / (found + expected)
 } sabok_scores;
 // Scores of classes [n], averaged; the bits of scikit-learn's precision_recall_fscore_support. Where a denominator is 0
 // stands `undefined`: 0, 1 or NaN, which averages leave out (zero_division there). NaN where n is 0. A macro average there
@@ -618,7 +621,6 @@ SABOK_API sabok_scores sabok_scores_average(const sabok_counts *classes, size_t 
                                             double undefined);
 // Matthews' correlation, of examples that each have one class: scikit-learn's matthews_corrcoef. 0 where it is undefined.
 SABOK_API double sabok_matthews(const sabok_counts *classes, size_t n);
-
 // Entities in sentences of tagged words ("B-PER", "I-PER", "O"), counted by type as seqeval 1.2.2 does: by conlleval's
 // rules, which take any tag, or strictly, by a scheme.
 typedef enum sabok_scheme {
@@ -631,7 +633,6 @@ typedef enum sabok_scheme {
     SABOK_BILOU,
 } sabok_scheme;
 typedef struct sabok_entity_counter sabok_entity_counter;
-// NULL on error.
 SABOK_API sabok_entity_counter *sabok_entity_counter_new(sabok_scheme scheme, sabok_error *err);
 // Adds a sentence: the tags [n] that its words should have, and those a model gave them. A tag that the scheme does not
 // have is SABOK_EINVAL; by default an empty one is "O".
@@ -645,11 +646,17 @@ SABOK_API void sabok_entity_counter_free(sabok_entity_counter *counter); // NULL
 SABOK_API sabok_scores sabok_entity_scores(const sabok_counts *types, size_t n, sabok_average average,
                                            double undefined);
 // Of documents [n] with scores and relevance (0: none, more is better): the discounted gain of the k best by score (0: all),
-// divided by the best possible, as scikit-learn's ndcg_score with ties; 0 where nothing is relevant, NaN for a NaN, a
-// relevance below 0, or where memory runs out. And 1 / the rank of the first relevant one among them, else 0; of equal scores
-// the last comes first, as in sentence-transformers.
+// divided by the best possible, as scikit-learn's ndcg_score; 0 where nothing is relevant, NaN for a NaN, a relevance below 0,
+// or no memory. And 1 / the rank of the first relevant one, else 0; of equal scores the last is first (sentence-transformers).
 SABOK_API double sabok_ndcg(const double *relevance, const double *scores, size_t n, size_t k);
 SABOK_API double sabok_reciprocal_rank(const double *relevance, const double *scores, size_t n, size_t k);
+typedef struct sabok_match {
+    double exact, f1; // 0 or 1: the answers read the same; 0 to 1: of the words that they share
+} sabok_match;
+// The best match of an answer with the expected ones [n], as SQuAD 2.0's script compares them: letter case, ASCII punctuation
+// and the words a, an, the do not count. Without an expected answer, or where all are nothing but that, only such an answer
+// matches. NaN where memory runs out.
+SABOK_API sabok_match sabok_answer_match(const char *found, const char *const *expected, size_t n);
 
 // ---- the machine
 // Describes what the CPU has, what SABOK_ISA leaves of it, and the kernel chosen for each family. A SABOK_ISA that this

@@ -71,6 +71,13 @@ def make_ranking_metrics(_wanted: str) -> None:
     print("metric-ranking.jsonl: scores of rankings")
 
 
+def make_answer_metrics(_wanted: str) -> None:
+    from golden.answer_metric import write_answer_metrics
+
+    write_answer_metrics(ROOT / "metric-answer.jsonl")
+    print("metric-answer.jsonl: answers compared")
+
+
 def make_evaluations(_wanted: str) -> None:
     from golden.evaluate import write_evaluations
 
@@ -187,7 +194,7 @@ def main() -> int:
     if part == "answer":
         make_answers()
         return 0
-    if part not in (None, "folder", *PARTS):
+    if part not in (None, "folder", "answer_metric", *PARTS):
         print(f"make_goldens.py: no part {part!r}; parts: {', '.join(PARTS)}, folder, answer", file=sys.stderr)
         return 2
     for name, make in PARTS.items():
@@ -195,6 +202,8 @@ def main() -> int:
             make(wanted)
     if part == "folder":
         make_folders(wanted)
+    if part == "answer_metric":
+        make_answer_metrics(wanted)
     return 0
 
 

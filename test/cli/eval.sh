@@ -170,3 +170,31 @@ case_eval_rank() {
     fails 1 "the model has 3 labels, expected 1" "$sabok" eval text-ranking "$golden/bert-head-nli" "$golden/eval/rank.tsv"
     fails 2 "expected one file of queries" "$sabok" eval text-ranking "$model" --text a
 }
+
+# The model's own answers are right, others are not.
+case_eval_answer() {
+    model=$golden/bert-head-answer
+    context="the man said that the cat was new and the dog was running with him"
+    expect 0 "$sabok" run question-answering "$model" --question "who was new" --context "$context"
+    answer=$(sed 's/.*"answer": "\(.*\)"}$/\1/' out)
+    [ -n "$answer" ]
+    cat >good.json <<EOF
+{"data": [{"paragraphs": [{"context": "$context", "qas": [
+  {"id": "1", "question": "who was new", "answers": [{"text": "zzzz", "answer_start": 0}, {"text": "The $answer!"}]},
+  {"id": "2", "question": "who was new", "answers": [{"text": "zzzz"}]}]}]}]}
+EOF
+    expect 0 "$sabok" eval question-answering "$model" good.json --json
+    [ "$(cat out)" = '{"eval_exact_match": 50.0, "eval_f1": 50.0, "eval_samples": 2}' ]
+    expect 0 "$sabok" eval qa "$model" good.json
+    grep -q '^all  *50.00  *50.00  *2$' out
+    sed 's/{"id": "2".*/{"id": "2", "question": "who was new", "is_impossible": true, "answers": []}]}]}]}/' good.json >none.json
+    expect 0 "$sabok" eval qa "$model" none.json --json
+    contains out '"eval_HasAns_total": 1, "eval_NoAns_exact": '
+    contains out '"eval_exact": '
+    printf '{"data": [{"paragraphs": [{"qas": []}]}]}' >bad.json
+    fails 1 'bad.json: byte 37: found a paragraph without "context"' "$sabok" eval qa "$model" bad.json
+    printf '{"data": []}' >empty.json
+    fails 1 "empty.json: found no questions" "$sabok" eval qa "$model" empty.json
+    fails 1 "expected question answering" "$sabok" eval qa "$golden/bert-head-tag" good.json
+    fails 2 "expected one file of questions" "$sabok" eval qa "$model" --question a --context b
+}

@@ -60,7 +60,7 @@ bool bench_text(const struct args *args, const sabok_model *model, double peak_f
     if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
     if (!texts_open(&texts, args, &args->columns)) return false;
     bool ok = texts_rest(&texts, &rows);
-    if (!ok && !texts.failed) fail("%s: found no texts", args->inputs.items[0]);
+    if (!ok && !texts.failed) fail("%s: found no texts", texts_name(args->inputs.items[0]));
     ok = ok && text_work(model, &rows, 0, &row) && text_time(args, model, &rows, &times) &&
          bench_print(args, &info, &row, &times, peak_flops);
     texts_close(&texts);

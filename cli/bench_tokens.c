@@ -112,7 +112,7 @@ bool bench_tokens(const struct args *args) {
     if (args->columns.count > 1) usage_fail("--column: expected one column, found %zu", args->columns.count);
     if (!texts_open(&texts, args, &args->columns)) return false;
     bool ok = texts_rest(&texts, &rows);
-    if (!ok && !texts.failed) fail("%s: found no texts", args->inputs.items[0]);
+    if (!ok && !texts.failed) fail("%s: found no texts", texts_name(args->inputs.items[0]));
     ok = ok && rows_time(args, &rows);
     texts_close(&texts);
     rows_free(&rows);

@@ -244,6 +244,7 @@ bool texts_open(struct texts *t, const struct args *args, const struct strings *
 bool texts_next(struct texts *t, struct rows *out);
 // All that is left.
 bool texts_rest(struct texts *t, struct rows *out);
+const char *texts_name(const char *path); // as shown in messages
 // True when the file can be read again and its first row has this column.
 bool texts_have_column(const struct args *args, const char *path, const char *name);
 double texts_progress(const struct texts *t); // 0..1, negative: unknown

@@ -340,7 +340,7 @@ static bool regression_report(const struct labelled *e) {
 static bool labelled_end(void *ctx, const sabok_model *model) {
     const struct labelled *e = ctx;
     (void)model;
-    if (e->n == 0) return fail("%s: found no rows", e->args.inputs.items[0]) == EXIT_DONE;
+    if (e->n == 0) return fail("%s: found no rows", texts_name(e->args.inputs.items[0])) == EXIT_DONE;
     if (e->info.regression) return regression_report(e);
     return e->args.json ? json_report(e) : table_report(e);
 }

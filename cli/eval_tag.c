@@ -242,7 +242,7 @@ static bool sentences_count(struct tagged *t, const sabok_model *model) {
         group_clear(t);
     }
     progress_end(&progress);
-    if (ok && t->word_total == 0) return fail("%s: found no tagged words", t->path) == EXIT_DONE;
+    if (ok && t->word_total == 0) return fail("%s: found no tagged words", texts_name(t->path)) == EXIT_DONE;
     return ok;
 }
 

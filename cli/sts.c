@@ -190,7 +190,7 @@ int sts_run(const struct args *args) {
     sabok_model *model = model_open(args);
     timing.open_s = now_seconds() - start;
     bool ok = model && sink_open(args) && sts_read(&s, model, &texts, &timing);
-    if (ok && s.n == 0) ok = fail("%s: found no pairs", args->inputs.items[0]) == EXIT_DONE;
+    if (ok && s.n == 0) ok = fail("%s: found no pairs", texts_name(args->inputs.items[0])) == EXIT_DONE;
     if (ok) ok = args->json ? json_write(&s) : table_write(&s);
     if (ok)
         ok = sink_commit();

@@ -38,6 +38,10 @@ static const char *file_name(const struct texts *t, size_t i) {
     return t->args->inputs.count ? t->args->inputs.items[i] : "-";
 }
 
+const char *texts_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 static size_t file_count(const struct texts *t) {
     if (t->args->inputs.count) return t->args->inputs.count;
     return t->args->texts.count ? 0 : 1;
@@ -86,7 +90,7 @@ static int file_row(struct texts *t, struct rows *out, const char **fields, size
     }
     for (size_t j = 0; got > 0 && j < t->width; j++)
         rows_add(out, out->n * t->width + j, fields[j], lengths[j]);
-    if (got > 0) rows_place(out, file_name(t, t->next_file - 1), sabok_rows_line(t->rows));
+    if (got > 0) rows_place(out, texts_name(file_name(t, t->next_file - 1)), sabok_rows_line(t->rows));
     return got;
 }
 

@@ -136,7 +136,7 @@ void map_close(struct file_map *map);
 void map_drop(const struct file_map *map, size_t begin, size_t end);
 // Whole small file, NUL-ended, at most `limit` bytes. Free with mem_free.
 sabok_status file_read(const char *path, size_t limit, char **out, size_t *size, sabok_error *err);
-bool file_exists(const char *path);
+bool file_exists(const char *path); // a link that leads nowhere does: opening it then says so
 // Writes to a temporary name in the same folder; commit: fsync, rename, fsync of the folder. (outfile.c)
 // A link is followed; a path that is there and is no regular file is refused. NULL on error. After a failure
 // every call reports the first one and the file is not committed.

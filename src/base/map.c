@@ -128,5 +128,6 @@ sabok_status file_read(const char *path, size_t limit, char **out, size_t *size,
 }
 
 bool file_exists(const char *path) {
-    return access(path, F_OK) == 0;
+    struct stat st;
+    return lstat(path, &st) == 0;
 }

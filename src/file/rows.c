@@ -537,12 +537,13 @@ static sabok_status rows_start(struct sabok_rows *r, const char *path, const sab
                                sabok_error *err) {
     r->lists = opts->lists;
     r->format = opts->format != SABOK_FORMAT_AUTO ? opts->format : format_of_path(path, SABOK_FORMAT_LINES);
+    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
     if (r->format == SABOK_FORMAT_NPY || r->format == SABOK_FORMAT_SAFETENSORS)
-        return error_set(err, SABOK_EINVAL, path,
+        return error_set(err, SABOK_EINVAL, shown,
                          "npy and safetensors are for output, expected lines, jsonl, "
                          "csv or tsv");
     if (r->format == SABOK_FORMAT_LINES && opts->columns && opts->column_count)
-        return error_set(err, SABOK_EINVAL, path,
+        return error_set(err, SABOK_EINVAL, shown,
                          "lines of text have no columns, expected jsonl, csv or tsv");
     TRY(source_open(r, path, err));
     TRY(wanted_copy(r, opts, err));

@@ -164,5 +164,9 @@ sabok_status session_run(const struct sabok_model *m, struct session *s, struct 
                                     ? session_run_eager(m, s, &batch, out, err)
                                     : plan_run(s->plan, &batch, outputs, team, err);
     s->T = s->B = 0;
+    if (status == SABOK_ENUMERIC && err) { // a record is named; the model, too
+        const sabok_error record = *err;
+        error_set(err, SABOK_ENUMERIC, m->name, "%s", record.message);
+    }
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TOKENIZER_FILE_MAX ((size_t)1 << 30)
 
@@ -116,6 +117,10 @@ static sabok_tokenizer *open_place(const char *path, sabok_error *err) {
     struct stat st;
     char *file = NULL;
     const bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (folder && access(path, X_OK) != 0) {
+        error_errno(err, path, "cannot read");
+        return NULL;
+    }
     if (folder && !find_file(path, &file)) {
         error_set(err, SABOK_ENOTFOUND, path,
                   "no tokenizer here, expected tokenizer.json or vocab.txt, vocab.json, "

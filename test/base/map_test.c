@@ -4,6 +4,7 @@
 #include "base/folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SIZE ((size_t)300000 + 17)
 
@@ -103,6 +104,9 @@ static void only_regular_files_are_opened(void **state) {
     }
     alarm(0);
     assert_true(file_exists(f.path) && !file_exists(folder_join(&f, "missing", path)));
+    // A link to nowhere is not taken for a file that may be left out.
+    assert_int_equal(symlink("missing", folder_join(&f, "link", path)), 0);
+    assert_true(file_exists(path));
     folder_remove(&f);
 }
 

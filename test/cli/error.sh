@@ -52,12 +52,54 @@ case_error_broken_model() {
     fails 1 "config.json: byte" "$sabok" run embed model --text a
 }
 
+# Files that may be missing are not missing when a link to them leads nowhere, as in a cache that lost a blob.
+case_error_links_to_nowhere() {
+    cp -r "$tiny" model
+    chmod -R u+w model
+    for name in modules.json tokenizer.json tokenizer_config.json sentence_bert_config.json \
+        config_sentence_transformers.json; do
+        ! [ -e model/$name ] || mv model/$name kept
+        ln -s ../blobs/0123 model/$name
+        fails 1 "model/$name: cannot open: No such file" "$sabok" run embed model --text a
+        rm model/$name
+        ! [ -e kept ] || mv kept model/$name
+    done
+    expect 0 "$sabok" run embed model --text a
+}
+
+case_error_no_permission() {
+    cp -r "$tiny" model
+    chmod 000 model
+    # Root reads everything, unless it gives that up.
+    if [ "$(id -u)" = 0 ]; then set -- setpriv --bounding-set=-dac_override,-dac_read_search; else set --; fi
+    "$@" true 2>/dev/null || return 0
+    fails 1 "model/config.json: cannot open: Permission denied" "$@" "$sabok" run embed model --text a
+    fails 1 "model: cannot read: Permission denied" "$@" "$sabok" tokenize model --text a
+    chmod 755 model
+}
+
+# SABOK_CHECK=1 names the model and the record that first made no number of a weight that is none.
+case_error_nan_weight() {
+    cp -r "$tiny" model
+    chmod -R u+w model
+    header=$(od -An -t u8 -N 8 model/model.safetensors | tr -d ' ')
+    printf '\0\0\300\177' | dd of=model/model.safetensors bs=1 seek=$((8 + header)) conv=notrunc 2>/dev/null
+    fails 1 "sabok: model: embeddings.out: layer_norm made a NaN at row 0" env SABOK_CHECK=1 \
+        "$sabok" run embed model --text a --output v.npy
+    only model
+}
+
 case_error_broken_input() {
     printf '{"text": "a"}\n{"text": \n' >t.jsonl
     fails 1 "t.jsonl:2" "$sabok" tokenize "$tiny" t.jsonl --output o.jsonl
     only t.jsonl
     fails 1 "t.jsonl:2" "$sabok" run embed "$tiny" t.jsonl --output v.npy
     only t.jsonl
+    printf 'sentence1\tsentence2\tscore\na\tb\t1\na\tb\tone\n' >t.tsv
+    fails 1 't.tsv: line 3: score: found "one"' "$sabok" eval sts "$tiny" t.tsv
+    fails 1 'standard input: line 3: score: found "one"' sh -c '"$1" eval sts "$2" - --format tsv <t.tsv' - "$sabok" "$tiny"
+    fails 1 "standard input: found no pairs" sh -c 'head -1 t.tsv | "$1" eval sts "$2" - --format tsv' - "$sabok" "$tiny"
+    fails 1 "standard input: lines of text have no columns" sh -c '"$1" run similarity "$2" <t.tsv' - "$sabok" "$tiny"
 }
 
 case_error_unwritable() {
